@@ -18,9 +18,15 @@ struct config {
     struct err *err;
 };
 
+/* libyaml gives no node for an index that the document does not have. */
+static size_t line_of(const yaml_node_t *at)
+{
+    return at ? at->start_mark.line + 1 : 0;
+}
+
 static int fail_at(const struct config *c, const yaml_node_t *at, const char *what)
 {
-    return err_set(c->err, -EINVAL, "%s:%zu: %s", c->path, at->start_mark.line + 1, what);
+    return err_set(c->err, -EINVAL, "%s:%zu: %s", c->path, line_of(at), what);
 }
 
 static const char *scalar(const yaml_node_t *node)
@@ -43,7 +49,7 @@ static int set_value(const struct config *c, const char *name, const yaml_node_t
         return fail_at(c, value, "a value must be a plain text, number or list of these");
     struct opt_table table = has_row(c->cmd->options, name) ? c->cmd->options : opt_common;
     int r = opt_set(table, c->conf, name, text, c->err);
-    return r < 0 ? err_prefix(c->err, "%s:%zu", c->path, value->start_mark.line + 1) : 0;
+    return r < 0 ? err_prefix(c->err, "%s:%zu", c->path, line_of(value)) : 0;
 }
 
 static int set_option(const struct config *c, const char *name, const yaml_node_t *value)
@@ -68,7 +74,7 @@ static int apply_mapping(const struct config *c, const yaml_node_t *map, bool to
         const yaml_node_t *key = yaml_document_get_node(&document, p->key);
         const yaml_node_t *value = yaml_document_get_node(&document, p->value);
         const char *name = scalar(key);
-        if (!name)
+        if (!name || !value)
             return fail_at(c, key, "an option's name must be a plain text");
         int r = 0;
         if (top && value->type == YAML_MAPPING_NODE) {
