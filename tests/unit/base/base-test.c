@@ -106,9 +106,10 @@ static void scaled_output(void)
         unsigned digits;
         const char *want;
     } rows[] = {
-        { 182340, 1000, 1, "182.3" }, { 182350, 1000, 1, "182.4" }, { -182350, 1000, 1, "-182.4" },
-        { 999999, 1000, 0, "1000" },  { 999999, 1000, 2, "1000.00" }, { -4, 1000, 1, "0.0" },
-        { 1, 3, 3, "0.333" },         { INT64_MIN, 1, 0, "-9223372036854775808" },
+        { 182340, 1000, 1, "182.3" },   { 182350, 1000, 1, "182.4" },
+        { -182350, 1000, 1, "-182.4" }, { 999999, 1000, 0, "1000" },
+        { 999999, 1000, 2, "1000.00" }, { -4, 1000, 1, "0.0" },
+        { 1, 3, 3, "0.333" },           { INT64_MIN, 1, 0, "-9223372036854775808" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         AUTO(strbuf) struct strbuf b = STRBUF_INIT;
@@ -140,7 +141,9 @@ static void utf8_rules(void)
     CHECK_EQ(utf8_length(STR("\xed\xa0\x80")), 0);     /* surrogate */
     CHECK_EQ(utf8_length(STR("\xf4\x90\x80\x80")), 0); /* beyond U+10FFFF */
     CHECK_EQ(utf8_length(STR("\xe2\x96")), 0);         /* cut */
-    CHECK_EQ(utf8_columns(STR("a\xe2\x96\x88" "b")), 3);
+    CHECK_EQ(utf8_columns(STR("a\xe2\x96\x88"
+                              "b")),
+             3);
 }
 
 struct conf {
