@@ -72,7 +72,7 @@ static void about_file(const struct ability_row *row, const struct amdgpu_card *
     for (size_t i = 0; i < n; i++) {
         int64_t v;
         snprintf(path, sizeof(path), "%s%s", row->in_hwmon ? cards[i].hwmon : "", row->file);
-        int r = file_read_i64(cards[i].fd, path, &v);
+        int r = kfile_read_i64(cards[i].fd, path, &v);
         if (r == 0) {
             good++;
             continue;
@@ -91,7 +91,7 @@ static int read_metrics(const struct amdgpu_card *card, struct gpu_metrics *ret,
 {
     char buf[GPU_METRICS_BYTES_MAX + 1];
     size_t n = 0;
-    int r = file_read(card->fd, "gpu_metrics", buf, sizeof(buf), &n);
+    int r = kfile_read(card->fd, "gpu_metrics", buf, sizeof(buf), &n);
     if (r < 0)
         return err_sys(err, -r, "gpu_metrics");
     return gpu_metrics_decode((const uint8_t *) buf, n, ret, err);
@@ -128,14 +128,15 @@ static void about_metrics(const struct amdgpu_card *cards, size_t n, struct capa
                    energy == n  ? ABILITY_YES
                    : energy > 0 ? ABILITY_PARTLY
                                 : ABILITY_NO,
-                   energy == n        ? ""
-                   : *energy_why      ? energy_why
-                                      : "gpu_metrics cannot be read",
-                   energy == n ? "" : "energy is integrated from power instead, with less precision");
+                   energy == n   ? ""
+                   : *energy_why ? energy_why
+                                 : "gpu_metrics cannot be read",
+                   energy == n ? ""
+                               : "energy is integrated from power instead, with less precision");
     capability_add(out, "amdgpu.link_bytes", links ? ABILITY_YES : ABILITY_NO,
-                   links        ? ""
-                   : *link_why  ? link_why
-                                : "gpu_metrics cannot be read",
+                   links       ? ""
+                   : *link_why ? link_why
+                               : "gpu_metrics cannot be read",
                    links ? "" : "MI300 with kernel 6.8 or newer counts them");
 }
 

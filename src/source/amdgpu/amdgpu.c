@@ -120,7 +120,7 @@ static int read_attr(struct round *r, size_t row, int64_t *ret)
         return -ENOENT;
     snprintf(path, sizeof(path), "%s%s", a->in_hwmon ? r->gpu->card.hwmon : "", a->file);
     int64_t v = 0;
-    int result = file_read_i64(r->gpu->card.fd, path, &v);
+    int result = kfile_read_i64(r->gpu->card.fd, path, &v);
     if (result == -ENOENT)
         r->gpu->absent |= UINT64_C(1) << row;
     if (result == -ENODEV)
@@ -149,28 +149,29 @@ static void read_one(struct round *r, size_t row)
         gather_result(&r->g, a->metric, result, v);
 }
 
-static void note(struct round *r, int64_t mono_us, const char *text, struct record_queue *out)
+static int note(struct round *r, int64_t mono_us, const char *text, struct record_queue *out)
 {
     struct record rec = { .kind = RECORD_NOTE, .mono_us = mono_us };
     rec.u.note = (struct note){ r->gpu->id, STR("gpu_metrics"), str_from(text) };
     r->gpu->noted = true;
-    (void) record_queue_add(out, &rec); /* a remark: losing it costs nothing */
+    return record_queue_add(out, &rec);
 }
 
-static void read_packed(struct round *r, int64_t mono_us, struct record_queue *out)
+static int read_packed(struct round *r, int64_t mono_us, struct record_queue *out)
 {
     char buf[GPU_METRICS_BYTES_MAX + 1];
     size_t n = 0;
     struct err err = { 0 };
-    int result = file_read(r->gpu->card.fd, "gpu_metrics", buf, sizeof(buf), &n);
+    int result = kfile_read(r->gpu->card.fd, "gpu_metrics", buf, sizeof(buf), &n);
     if (result == -ENODEV)
         r->lost = true;
     if (result < 0)
-        return;
+        return 0;
     if (gpu_metrics_decode((const uint8_t *) buf, n, &r->now, &err) == 0)
         r->have_packed = true;
     else if (!r->gpu->noted)
-        note(r, mono_us, err.text, out);
+        return note(r, mono_us, err.text, out);
+    return 0;
 }
 
 static void gather_energy(struct round *r)
@@ -234,8 +235,8 @@ static void gather_clock(struct round *r, enum metric m, enum gm_field f, const 
         gather_value(&r->g, m, r->now.value[f]);
         return;
     }
-    int result = r->lost ? -ENODEV
-                         : file_read_text(r->gpu->card.fd, file, buf, sizeof(buf), &text);
+    int result =
+        r->lost ? -ENODEV : kfile_read_text(r->gpu->card.fd, file, buf, sizeof(buf), &text);
     if (result == 0)
         result = amdgpu_clock_levels(text, want_max ? NULL : &now, &max);
     if (result == -ENODATA)
@@ -250,7 +251,9 @@ static int sample_gpu(struct gpu *gpu, int64_t mono_us, struct record_queue *out
     struct round r = { .gpu = gpu,
                        .slow = mono_us >= gpu->slow_due_us,
                        .rare = mono_us >= gpu->rare_due_us };
-    read_packed(&r, mono_us, out);
+    int q = read_packed(&r, mono_us, out);
+    if (q < 0)
+        return q;
     for (size_t i = 0; i < ARRAY_SIZE(attrs); i++)
         read_one(&r, i);
     gather_clock(&r, METRIC_CLOCK_SM_MHZ, GM_CLOCK_GFX_MHZ, "pp_dpm_sclk", false);
@@ -379,9 +382,9 @@ static void read_driver(struct amdgpu *a)
 {
     char buf[64];
     struct str text;
-    if (file_read_text(a->root_fd, "sys/module/amdgpu/version", buf, sizeof(buf), &text) == 0)
+    if (kfile_read_text(a->root_fd, "sys/module/amdgpu/version", buf, sizeof(buf), &text) == 0)
         str_copy(a->driver, sizeof(a->driver), text);
-    else if (file_read_text(a->root_fd, "proc/sys/kernel/osrelease", buf, sizeof(buf), &text) == 0)
+    else if (kfile_read_text(a->root_fd, "proc/sys/kernel/osrelease", buf, sizeof(buf), &text) == 0)
         snprintf(a->driver, sizeof(a->driver), "linux %.*s", (int) MIN(text.n, (size_t) 50),
                  text.p);
 }
@@ -391,9 +394,8 @@ static int amdgpu_open(const struct source_env *env, struct source **ret, struct
     struct amdgpu *a = calloc(1, sizeof(*a));
     if (!a)
         return err_sys(err, ENOMEM, "amdgpu");
-    *a = (struct amdgpu){ .source = { &amdgpu_source },
-                          .root_fd = -1,
-                          .skip_gpus = env->skip_gpus };
+    *a =
+        (struct amdgpu){ .source = { &amdgpu_source }, .root_fd = -1, .skip_gpus = env->skip_gpus };
     int r = rootdir_open(env->sysroot, &a->root_fd, err);
     if (r == 0) {
         r = rescan(a, err);

@@ -5,7 +5,7 @@
 #define WATTGATE_SOURCE_AMDGPU_AMDGPU_H
 
 #include "source/amdgpu/gpu_metrics.h"
-#include "source/file.h"
+#include "source/kfile.h"
 #include "source/source.h"
 
 extern const struct source_ops amdgpu_source;
@@ -14,11 +14,11 @@ extern const struct source_ops amdgpu_source;
 
 /* One card as /sys/class/drm shows it. */
 struct amdgpu_card {
-    int fd;          /* its device folder */
-    char bus[24];    /* PCI address */
-    char key[40];    /* unique_id, else the PCI address */
+    int fd;       /* its device folder */
+    char bus[24]; /* PCI address */
+    char key[40]; /* unique_id, else the PCI address */
     char name[64];
-    char hwmon[32];  /* "hwmon/hwmon3/", or "" */
+    char hwmon[32]; /* "hwmon/hwmon3/", or "" */
 };
 
 /* Finds the cards that amdgpu drives, in the order of their PCI addresses. *ret_n may be 0. */

@@ -33,7 +33,8 @@ struct layout {
  *  - power and activity of 2.0 to 2.3, activity of 3.0: W or mW, percent or centipercent by
  *    firmware, and nothing in the file tells which; hwmon and gpu_busy_percent do.
  *  - energy of 1.0 is 32 bits wide.
- *  - PCIe bandwidth: its unit changed between revisions and it does not tell the directions apart. */
+ *  - PCIe bandwidth: its unit changed between revisions and it does not tell the directions apart.
+ */
 
 /* clang-format off */
 #define TEMPS_1_X(at)                                                                              \
@@ -186,9 +187,9 @@ int gpu_metrics_decode(const uint8_t *bytes, size_t n, struct gpu_metrics *ret, 
     m.energy_is_32bit = l->place[GM_ENERGY_TICKS].width == 4;
     for (unsigned f = 0; f < GM_COUNT; f++)
         if (l->place[f].offset)
-            m.have[f] = read_place(bytes, &l->place[f],
-                                   f == GM_LINK_READ_BYTES || f == GM_LINK_WRITE_BYTES,
-                                   &m.value[f]);
+            m.have[f] =
+                read_place(bytes, &l->place[f], f == GM_LINK_READ_BYTES || f == GM_LINK_WRITE_BYTES,
+                           &m.value[f]);
     *ret = m;
     return 0;
 }

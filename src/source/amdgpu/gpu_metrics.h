@@ -19,7 +19,7 @@ enum gm_field {
     GM_MEM_PERMILLE,
     GM_POWER_AVERAGE_MW,
     GM_POWER_CURRENT_MW,
-    GM_ENERGY_TICKS, /* of 2^-16 J, raw */
+    GM_ENERGY_TICKS,  /* of 2^-16 J, raw */
     GM_CLOCK_GFX_MHZ, /* the fastest of the dies */
     GM_CLOCK_MEM_MHZ,
     GM_THROTTLE_ASIC, /* bits whose meaning depends on the chip: only 0 says something */
@@ -38,8 +38,8 @@ enum gm_field {
 
 struct gpu_metrics {
     uint8_t format, content;
-    bool energy_is_32bit;    /* the counter wraps every 65 kJ */
-    bool have[GM_COUNT];     /* false: all ones in the file, or not in this revision */
+    bool energy_is_32bit; /* the counter wraps every 65 kJ */
+    bool have[GM_COUNT];  /* false: all ones in the file, or not in this revision */
     int64_t value[GM_COUNT];
 };
 

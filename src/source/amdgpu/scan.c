@@ -59,12 +59,12 @@ static void read_identity(struct amdgpu_card *card, struct str pci_id)
     char buf[128];
     struct str text;
     uint64_t id;
-    if (file_read_text(card->fd, "unique_id", buf, sizeof(buf), &text) == 0 &&
+    if (kfile_read_text(card->fd, "unique_id", buf, sizeof(buf), &text) == 0 &&
         parse_hex_u64(text, &id) == 0 && id)
         str_copy(card->key, sizeof(card->key), text);
     else
         str_copy(card->key, sizeof(card->key), str_from(card->bus));
-    if (file_read_text(card->fd, "product_name", buf, sizeof(buf), &text) == 0 && text.n)
+    if (kfile_read_text(card->fd, "product_name", buf, sizeof(buf), &text) == 0 && text.n)
         str_copy(card->name, sizeof(card->name), text);
     else
         snprintf(card->name, sizeof(card->name), "AMD GPU %.*s", (int) MIN(pci_id.n, (size_t) 16),
@@ -80,7 +80,7 @@ static int open_card(int drm_fd, const char *name, struct amdgpu_card *ret)
     struct amdgpu_card card = { .fd = openat(drm_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
     if (card.fd < 0)
         return 0;
-    if (file_read_text(card.fd, "uevent", buf, sizeof(buf), &text) < 0 ||
+    if (kfile_read_text(card.fd, "uevent", buf, sizeof(buf), &text) < 0 ||
         !uevent_value(text, "DRIVER", &driver) || !str_is(driver, "amdgpu") ||
         !uevent_value(text, "PCI_SLOT_NAME", &bus) || !bus.n) {
         amdgpu_card_done(&card);

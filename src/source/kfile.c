@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/file.h"
+#include "source/kfile.h"
 
 #include "base/parse.h"
 
@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-int file_read(int dir_fd, const char *path, char *buf, size_t cap, size_t *ret_n)
+int kfile_read(int dir_fd, const char *path, char *buf, size_t cap, size_t *ret_n)
 {
     /* Not blocking: a FIFO in a captured tree must not stop the poll. */
     int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -34,24 +34,24 @@ int file_read(int dir_fd, const char *path, char *buf, size_t cap, size_t *ret_n
     return r;
 }
 
-int file_read_text(int dir_fd, const char *path, char *buf, size_t cap, struct str *ret)
+int kfile_read_text(int dir_fd, const char *path, char *buf, size_t cap, struct str *ret)
 {
     size_t n = 0;
-    int r = file_read(dir_fd, path, buf, cap, &n);
+    int r = kfile_read(dir_fd, path, buf, cap, &n);
     if (r == 0)
         *ret = str_trim((struct str){ buf, n });
     return r;
 }
 
-int file_read_i64(int dir_fd, const char *path, int64_t *ret)
+int kfile_read_i64(int dir_fd, const char *path, int64_t *ret)
 {
     char buf[64];
     struct str text;
-    int r = file_read_text(dir_fd, path, buf, sizeof(buf), &text);
+    int r = kfile_read_text(dir_fd, path, buf, sizeof(buf), &text);
     return r < 0 ? r : parse_i64(text, ret);
 }
 
-enum obs_status file_status(int error)
+enum obs_status kfile_status(int error)
 {
     switch (-error) {
     case 0:
@@ -97,7 +97,7 @@ void gather_result(struct gather *g, enum metric m, int result, int64_t value)
     if (result == 0)
         gather_value(g, m, value);
     else
-        gather_missing(g, m, file_status(result));
+        gather_missing(g, m, kfile_status(result));
 }
 
 bool gather_has(const struct gather *g, enum metric m)
