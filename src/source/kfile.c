@@ -7,10 +7,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#define SMALL_FILE ((size_t) 4097)
+
+/* Not blocking: a FIFO in a captured tree must not stop the poll. */
+static int open_file(int dir_fd, const char *path)
+{
+    return openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 int kfile_read(int dir_fd, const char *path, char *buf, size_t cap, size_t *ret_n)
 {
-    /* Not blocking: a FIFO in a captured tree must not stop the poll. */
-    int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open_file(dir_fd, path);
     if (fd < 0)
         return -errno;
     size_t n = 0;
@@ -24,6 +31,9 @@ int kfile_read(int dir_fd, const char *path, char *buf, size_t cap, size_t *ret_
         if (got <= 0)
             break;
         n += (size_t) got;
+        /* The kernel gives a small file whole: what comes short is at its end. */
+        if (cap <= SMALL_FILE && n < cap - 1)
+            break;
     }
     char more;
     if (r == 0 && n == cap - 1 && read(fd, &more, 1) == 1)
@@ -49,6 +59,33 @@ int kfile_read_i64(int dir_fd, const char *path, int64_t *ret)
     struct str text;
     int r = kfile_read_text(dir_fd, path, buf, sizeof(buf), &text);
     return r < 0 ? r : parse_i64(text, ret);
+}
+
+void kfile_close(struct kfile *f)
+{
+    if (f->fd_plus_1 > 0)
+        close(f->fd_plus_1 - 1);
+    f->fd_plus_1 = 0;
+}
+
+int kfile_reread(struct kfile *f, int dir_fd, const char *path, char *buf, size_t cap,
+                 struct str *ret)
+{
+    if (f->fd_plus_1 <= 0) {
+        int fd = open_file(dir_fd, path);
+        if (fd < 0)
+            return -errno;
+        f->fd_plus_1 = fd + 1;
+    }
+    ssize_t n = pread(f->fd_plus_1 - 1, buf, cap - 1, 0);
+    if (n < 0) {
+        int r = -errno;
+        kfile_close(f);
+        return r;
+    }
+    buf[n] = '\0';
+    *ret = str_trim((struct str){ buf, (size_t) n });
+    return (size_t) n == cap - 1 ? -EMSGSIZE : 0;
 }
 
 enum obs_status kfile_status(int error)

@@ -20,6 +20,16 @@ int kfile_read_text(int dir_fd, const char *path, char *buf, size_t cap,
 /* The file must hold one whole number and nothing else. */
 int kfile_read_i64(int dir_fd, const char *path, int64_t *ret) MUST_CHECK;
 
+/* A file that is read again and again: opening costs more than reading. Zeroed: not open yet. */
+struct kfile {
+    int fd_plus_1;
+};
+/* Opens it the first time, keeps it open and reads it from its start with one call: for files that
+ * the kernel gives whole. It is closed when reading fails. */
+int kfile_reread(struct kfile *f, int dir_fd, const char *path, char *buf, size_t cap,
+                 struct str *ret) MUST_CHECK;
+void kfile_close(struct kfile *f);
+
 /* What a failed read says about the observation. */
 enum obs_status kfile_status(int error);
 

@@ -41,6 +41,12 @@ static void host_close(struct source *src)
     struct host *h = CONTAINER_OF(src, struct host, source);
     if (h->root_fd >= 0)
         close(h->root_fd);
+    for (size_t i = 0; i < h->n_procs; i++)
+        host_close_proc(&h->procs[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(h->psi); i++)
+        kfile_close(&h->psi[i]);
+    kfile_close(&h->cpu);
+    kfile_close(&h->meminfo);
     free(h->procs);
     free(h->text);
     free(h);

@@ -28,11 +28,13 @@ struct host_proc {
     bool readable; /* its stat could be read */
     bool kernel;   /* a kernel thread: never scanned */
     bool holder;   /* has a GPU device open */
+    bool child;    /* its parent holds one too: a forked loader worker inherits the descriptor */
     bool watched;  /* holder, or a descendant of one */
     bool announced;
     bool fd_denied, io_denied;
     unsigned scans;
     int64_t scan_due_us, slow_due_us;
+    struct kfile stat_file, io_file; /* kept open of those that are read each time */
     char comm[64];
     char wchan[64]; /* the last one that was told */
 };
@@ -65,6 +67,7 @@ struct host {
     bool first_scan_done;
     struct host_link links[HOST_LINKS];
     struct host_mount mounts[HOST_MOUNTS];
+    struct kfile psi[3], cpu, meminfo;
     char *text; /* room for the large files */
 };
 
@@ -74,6 +77,7 @@ struct host {
 /* Each appends records to out; only a lack of memory is an error. */
 int host_poll_procs(struct host *h, int64_t mono_us, bool slow,
                     struct record_queue *out) MUST_CHECK;
+void host_close_proc(struct host_proc *p); /* its files */
 int host_poll_node(struct host *h, int64_t mono_us, struct record_queue *out) MUST_CHECK;
 int host_poll_mounts(struct host *h, int64_t mono_us, struct record_queue *out) MUST_CHECK;
 int host_poll_links(struct host *h, int64_t mono_us, bool slow, bool rare,

@@ -27,7 +27,7 @@ static int announce_node(struct host *h, int64_t mono_us, struct record_queue *o
     return record_queue_add(out, &r);
 }
 
-static void gather_psi(const struct host *h, struct gather *g)
+static void gather_psi(struct host *h, struct gather *g)
 {
     static const struct {
         const char *path;
@@ -41,7 +41,7 @@ static void gather_psi(const struct host *h, struct gather *g)
         char buf[512];
         struct str text;
         int64_t some = 0, full = -1;
-        int r = kfile_read_text(h->root_fd, rows[i].path, buf, sizeof(buf), &text);
+        int r = kfile_reread(&h->psi[i], h->root_fd, rows[i].path, buf, sizeof(buf), &text);
         if (r == 0)
             r = psi_parse(text, &some, &full);
         gather_result(g, rows[i].some, r, some);
@@ -58,26 +58,26 @@ static void gather_psi(const struct host *h, struct gather *g)
 static void gather_cpu(struct host *h, int64_t mono_us, struct gather *g)
 {
     char buf[1024];
-    size_t n = 0;
+    struct str text;
     int64_t busy = 0, iowait = 0;
     if (mono_us < h->cpu_due_us)
         return;
     h->cpu_due_us = mono_us + h->cpu_period_us - h->cpu_period_us / 10;
-    int r = kfile_read(h->root_fd, "proc/stat", buf, sizeof(buf), &n);
+    int r = kfile_reread(&h->cpu, h->root_fd, "proc/stat", buf, sizeof(buf), &text);
     if (r == -EMSGSIZE)
         r = 0;
     if (r == 0)
-        r = cpu_stat_parse((struct str){ buf, n }, &busy, &iowait);
+        r = cpu_stat_parse(text, &busy, &iowait);
     gather_result(g, METRIC_NODE_CPU_BUSY_US, r, busy);
     gather_result(g, METRIC_NODE_CPU_IOWAIT_US, r, iowait);
 }
 
-static void gather_dirty(const struct host *h, struct gather *g)
+static void gather_dirty(struct host *h, struct gather *g)
 {
     char buf[4096];
     struct str text;
     int64_t bytes = 0;
-    int r = kfile_read_text(h->root_fd, "proc/meminfo", buf, sizeof(buf), &text);
+    int r = kfile_reread(&h->meminfo, h->root_fd, "proc/meminfo", buf, sizeof(buf), &text);
     if (r == 0)
         r = meminfo_dirty(text, &bytes);
     if (r == -ENODATA)

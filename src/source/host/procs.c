@@ -21,6 +21,12 @@
 #define SCAN_DOUBLINGS 6 /* then every 640 s */
 #define DEPTH_MAX 64
 
+void host_close_proc(struct host_proc *p)
+{
+    kfile_close(&p->stat_file);
+    kfile_close(&p->io_file);
+}
+
 static int by_pid(const void *a, const void *b)
 {
     int32_t x = ((const struct host_proc *) a)->pid, y = ((const struct host_proc *) b)->pid;
@@ -33,12 +39,14 @@ static struct host_proc *find_proc(struct host *h, int32_t pid)
     return h->n_procs ? bsearch(&key, h->procs, h->n_procs, sizeof(key), by_pid) : NULL;
 }
 
-static int read_stat(const struct host *h, int32_t pid, char *buf, size_t cap, struct pid_stat *ret)
+static int read_stat(const struct host *h, struct host_proc *p, bool keep, char *buf, size_t cap,
+                     struct pid_stat *ret)
 {
     char path[48];
     struct str text;
-    snprintf(path, sizeof(path), "proc/%d/stat", pid);
-    int r = kfile_read_text(h->root_fd, path, buf, cap, &text);
+    snprintf(path, sizeof(path), "proc/%d/stat", p->pid);
+    int r = keep ? kfile_reread(&p->stat_file, h->root_fd, path, buf, cap, &text)
+                 : kfile_read_text(h->root_fd, path, buf, cap, &text);
     return r < 0 ? r : pid_stat_parse(text, ret);
 }
 
@@ -77,7 +85,7 @@ static void identify(const struct host *h, struct host_proc *p)
 {
     char buf[2048];
     struct pid_stat s;
-    if (read_stat(h, p->pid, buf, sizeof(buf), &s) < 0)
+    if (read_stat(h, p, false, buf, sizeof(buf), &s) < 0)
         return;
     p->readable = true;
     p->ppid = s.ppid;
@@ -123,10 +131,13 @@ static int sweep(struct host *h, int64_t mono_us, struct record_queue *out)
     int r = 0;
     for (size_t i = 0; i < h->n_procs; i++) {
         struct host_proc *p = &h->procs[i];
-        if (p->seen)
+        if (p->seen) {
             h->procs[kept++] = *p;
-        else if (p->announced && r == 0)
+            continue;
+        }
+        if (p->announced && r == 0)
             r = tell_gone(p->id, mono_us, out);
+        host_close_proc(p);
     }
     h->n_procs = kept;
     return r;
@@ -180,9 +191,11 @@ static unsigned scan_fds(const struct host *h, struct host_proc *p)
     return links + 2;
 }
 
-/* New processes are looked at soon and then ever more seldom: a GPU is opened early in a life. */
-static void scan_due(struct host *h, int64_t mono_us)
+/* New processes are looked at soon and then ever more seldom: a GPU is opened early in a life.
+ * True when one was found that holds a GPU. */
+static bool scan_due(struct host *h, int64_t mono_us)
 {
+    bool found = false;
     unsigned budget = LINKS_A_ROUND, used = 0;
     for (size_t i = 0; i < h->n_procs && (used < budget || !h->first_scan_done); i++) {
         struct host_proc *p = &h->procs[i];
@@ -192,10 +205,12 @@ static void scan_due(struct host *h, int64_t mono_us)
             p->kernel = true; /* ourselves: our own driver calls are no job */
         else
             used += scan_fds(h, p);
+        found |= p->holder;
         p->scan_due_us = mono_us + (SCAN_FIRST_US << MIN(p->scans, SCAN_DOUBLINGS));
         p->scans++;
     }
     h->first_scan_done = true;
+    return found;
 }
 
 static bool descends_from_holder(struct host *h, const struct host_proc *p)
@@ -214,6 +229,12 @@ static void mark_watched(struct host *h)
         struct host_proc *p = &h->procs[i];
         if (!p->watched && p->readable && !p->kernel)
             p->watched = descends_from_holder(h, p);
+        if (p->holder) {
+            const struct host_proc *parent = p->ppid > 1 ? find_proc(h, p->ppid) : NULL;
+            p->child = parent && parent->holder;
+            if (p->child)
+                host_close_proc(p);
+        }
     }
 }
 
@@ -244,6 +265,12 @@ static int announce(struct host *h, struct host_proc *p, unsigned depth, int64_t
     return record_queue_add(out, &r);
 }
 
+/* Read each time, through files that stay open; the others in turn. */
+static bool is_primary(const struct host_proc *p)
+{
+    return p->holder && !p->child;
+}
+
 static void gather_io(const struct host *h, struct host_proc *p, struct gather *g)
 {
     char path[48], buf[512];
@@ -252,7 +279,8 @@ static void gather_io(const struct host *h, struct host_proc *p, struct gather *
     int r = -EACCES;
     if (!p->io_denied) {
         snprintf(path, sizeof(path), "proc/%d/io", p->pid);
-        r = kfile_read_text(h->root_fd, path, buf, sizeof(buf), &text);
+        r = is_primary(p) ? kfile_reread(&p->io_file, h->root_fd, path, buf, sizeof(buf), &text)
+                          : kfile_read_text(h->root_fd, path, buf, sizeof(buf), &text);
         p->io_denied = r == -EACCES;
         if (r == 0)
             r = pid_io_parse(text, &rd, &wr);
@@ -279,6 +307,7 @@ static int tell_wchan(const struct host *h, struct host_proc *p, int64_t mono_us
 static int forget(struct host *h, struct host_proc *p, int64_t mono_us, struct record_queue *out)
 {
     int r = tell_gone(p->id, mono_us, out);
+    host_close_proc(p);
     *p = (struct host_proc){ .pid = p->pid, .seen = true };
     identify(h, p); /* unreadable when it ended: the next listing drops it */
     return r;
@@ -290,7 +319,7 @@ static int sample_proc(struct host *h, struct host_proc *p, int64_t mono_us,
     char buf[2048];
     struct pid_stat s;
     struct gather g = { .n = 0 };
-    int r = read_stat(h, p->pid, buf, sizeof(buf), &s);
+    int r = read_stat(h, p, is_primary(p), buf, sizeof(buf), &s);
     if (r == -ENOENT || r == -ESRCH || (r == 0 && s.start_ticks != p->start_ticks))
         return forget(h, p, mono_us, out);
     gather_result(&g, METRIC_PROC_STATE, r, r == 0 ? s.state : 0);
@@ -314,7 +343,7 @@ static int sample_some(struct host *h, bool holders, unsigned budget, size_t *io
     for (size_t k = 0; k < h->n_procs && budget; k++) {
         size_t i = (start + k) % h->n_procs;
         struct host_proc *p = &h->procs[i];
-        if (!p->watched || p->holder != holders)
+        if (!p->watched || is_primary(p) != holders)
             continue;
         int r = announce(h, p, 0, mono_us, out);
         if (r == 0 && p->announced)
@@ -348,10 +377,11 @@ int host_poll_procs(struct host *h, int64_t mono_us, bool slow, struct record_qu
     int r = slow ? discover(h, mono_us, out) : 0;
     if (r < 0)
         return r;
-    scan_due(h, mono_us);
+    bool found = scan_due(h, mono_us);
     if (slow || !h->next_id)
         r = tell_denied(h, mono_us, out);
-    mark_watched(h);
+    if (slow || found)
+        mark_watched(h);
     if (r == 0)
         r = sample_some(h, true, HOLDERS_A_ROUND, &h->next_holder, mono_us, out);
     return r < 0 ? r : sample_some(h, false, OTHERS_A_ROUND, &h->next_other, mono_us, out);
