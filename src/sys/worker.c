@@ -292,9 +292,9 @@ void worker_let_go(struct worker *w)
     close_fd(&w->out_fd);
 }
 
-void worker_end(struct worker *w, int64_t wait_us)
+void worker_end(struct worker *w, int64_t wait_us, int *ret_status)
 {
-    int status;
+    int status = 0;
     if (!w)
         return;
     worker_let_go(w);
@@ -308,5 +308,7 @@ void worker_end(struct worker *w, int64_t wait_us)
         struct pollfd p = { .fd = w->pid_fd, .events = POLLIN };
         poll(&p, 1, w->pid_fd >= 0 ? (int) (left_us / US_PER_MS) + 1 : 1);
     }
+    if (w->reaped && ret_status)
+        *ret_status = status;
     free_worker(w);
 }

@@ -72,8 +72,9 @@ bool worker_has_ended(struct worker *w, int *ret_status);
 /* Closes the pipes: it ends when it gets to read. Its process is kept to be reaped. */
 void worker_let_go(struct worker *w);
 /* Lets go, kills, waits at most `wait_us` and frees. A process that cannot die yet is left to the
- * kernel and to whoever inherits it. NULL is allowed. */
-void worker_end(struct worker *w, int64_t wait_us);
+ * kernel and to whoever inherits it; then *ret_status (may be NULL) stays as it is. NULL is
+ * allowed. */
+void worker_end(struct worker *w, int64_t wait_us, int *ret_status);
 
 int64_t worker_now_us(void);
 
