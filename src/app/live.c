@@ -138,8 +138,7 @@ static int start_workers(struct live *l, const struct live_options *o, struct er
 /* Real microseconds until something has to be done, whatever the workers say. */
 static int64_t wait_us(const struct live *l)
 {
-    int64_t at_us = l->round_open ? l->close_us : l->next_round_us;
-    int64_t left_us = at_us - clock_mono_us();
+    int64_t left_us = clock_wait_us(l->round_open ? l->close_us : l->next_round_us);
     for (uint32_t i = 0; i < l->slots_n; i++)
         left_us = MIN(left_us, live_slot_wait_us(l, &l->slots[i]));
     return MAX(left_us, 0);

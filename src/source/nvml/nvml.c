@@ -167,7 +167,6 @@ static int go_down(struct nvml_source *s, int64_t mono_us, int64_t pause_us,
 {
     s->down = true;
     s->retry_us = mono_us + pause_us;
-    s->retry_after_us = RETRY_FIRST_US;
     return nvml_emit_note(ENTITY_NONE, "driver", "NVML: the driver is being found anew", mono_us,
                           out);
 }
@@ -213,7 +212,8 @@ static int poll_gpus(struct nvml_source *s, int64_t mono_us, struct record_queue
         if (r < 0)
             return r;
         asked++;
-        without_driver += nvml_code_is_reload(code) || code == NVML_GPU_NOT_FOUND;
+        without_driver += nvml_code_is_reload(code) || code == NVML_GPU_NOT_FOUND ||
+                          code == NVML_GPU_IS_LOST;
         if (depth >= NVML_SLOW && code == NVML_OK && g->device && !nvml_is_same(s, g))
             moved = true;
     }
@@ -221,7 +221,8 @@ static int poll_gpus(struct nvml_source *s, int64_t mono_us, struct record_queue
     if (r >= 0 && moved)
         return go_down(s, mono_us, 0, out);
     if (r >= 0 && asked && without_driver == asked)
-        return go_down(s, mono_us, RETRY_FIRST_US, out);
+        return go_down(s, mono_us, s->retry_after_us, out);
+    s->retry_after_us = RETRY_FIRST_US;
     return r;
 }
 
