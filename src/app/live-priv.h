@@ -102,6 +102,8 @@ void live_forget_ids(struct live *l, struct live_slot *s);
 int live_sweep(struct live *l, struct live_slot *s) MUST_CHECK;
 /* The GPU with this number, or ENTITY_NONE. */
 uint32_t live_find_gpu(const struct live *l, const struct live_slot *s, int32_t index);
+/* An entity for a GPU that hung before it was declared; *ret stays as it is when none is free. */
+int live_declare_hung(struct live *l, struct live_slot *s, int32_t index, uint32_t *ret) MUST_CHECK;
 /* Samples that say "timed out" for every GPU that nobody reads now. */
 int live_tell_unread(struct live *l) MUST_CHECK;
 void live_free_entities(struct live *l);

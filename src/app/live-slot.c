@@ -67,10 +67,12 @@ static bool may_restart(struct live_slot *s)
     return s->restarts < LIVE_RESTARTS_PER_HOUR;
 }
 
+/* A worker that hangs may still answer one day; where there is none, another try is made later. */
 static int give_up(struct live *l, struct live_slot *s, const char *why)
 {
     char text[640];
-    s->state = SLOT_BLIND;
+    s->state = s->worker ? SLOT_BLIND : SLOT_PAUSED;
+    s->restart_us = worker_now_us() + HOUR_US;
     s->asked = false;
     snprintf(text, sizeof(text), "%s: %s; its devices are not read", s->ops->name, why);
     return live_note(l, ENTITY_NONE, "blind", text);
@@ -230,14 +232,17 @@ static int hung(struct live *l, struct live_slot *s)
     struct err err;
     int32_t index = worker_touching(s->worker);
     uint32_t gpu = live_find_gpu(l, s, index);
-    describe_hang(l, s, gpu, what, sizeof(what));
+    int r;
     bool blameable = index >= 0 && index < 64;
+    if (blameable && gpu == ENTITY_NONE && (r = live_declare_hung(l, s, index, &gpu)) < 0)
+        return r;
+    describe_hang(l, s, gpu, what, sizeof(what));
     if (blameable)
         s->hung_gpus |= UINT64_C(1) << index;
     bool replace = blameable && !s->replaced && !s->abandoned;
     snprintf(text, sizeof(text), "%s; it is left alone%s", what,
              replace ? ", another worker goes on without that GPU" : "");
-    int r = live_note(l, gpu, "worker", text);
+    r = live_note(l, gpu, "worker", text);
     if (r < 0)
         return r;
     if (!replace)

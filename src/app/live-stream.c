@@ -3,6 +3,7 @@
 #include "app/live-priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static uint32_t slot_number(const struct live *l, const struct live_slot *s)
@@ -242,6 +243,25 @@ uint32_t live_find_gpu(const struct live *l, const struct live_slot *s, int32_t 
             return i;
     }
     return ENTITY_NONE;
+}
+
+/* A GPU that hung before anyone knew what it is called. */
+int live_declare_hung(struct live *l, struct live_slot *s, int32_t index, uint32_t *ret)
+{
+    char key[32];
+    snprintf(key, sizeof(key), "index:%d", (int) index);
+    struct record r = { .kind = RECORD_ENTITY,
+                        .u.entity = { .kind = ENTITY_GPU,
+                                      .parent = ENTITY_NONE,
+                                      .index = index,
+                                      .key = str_from(key) } };
+    if (l->entities_n >= ENTITY_MAX)
+        return tell_full(l);
+    int code = new_entity(l, s, &r.u.entity, ENTITY_NONE, 0, &r.u.entity.id);
+    if (code < 0)
+        return code;
+    *ret = r.u.entity.id;
+    return live_emit(l, &r);
 }
 
 static bool is_read(const struct live *l, const struct live_entity *e)

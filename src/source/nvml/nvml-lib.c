@@ -134,19 +134,18 @@ bool nvml_code_is_reload(int code)
 
 int nvml_load(const char *path, void **ret_lib, struct nvml_api *ret_api, struct err *err)
 {
-    void *lib;
-    if (dl_open(path ? path : NVML_LIBRARY, &lib, err) < 0) {
-        if (err)
-            err->code = -ENODEV;
-        return -ENODEV;
+    void *lib = NULL;
+    int r = dl_open(path ? path : NVML_LIBRARY, &lib, err);
+    if (r >= 0)
+        r = dl_bind(lib, symbols, ARRAY_SIZE(symbols), ret_api, err);
+    if (r >= 0) {
+        *ret_lib = lib;
+        return 0;
     }
-    int r = dl_bind(lib, symbols, ARRAY_SIZE(symbols), ret_api, err);
-    if (r < 0) {
-        dl_close(lib);
-        return r;
-    }
-    *ret_lib = lib;
-    return 0;
+    dl_close(lib);
+    if (err)
+        err->code = -ENODEV; /* no library and one that is none are the same: nothing to read */
+    return -ENODEV;
 }
 
 void nvml_driver_parse(struct str text, struct nvml_driver *ret)

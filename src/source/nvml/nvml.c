@@ -212,8 +212,8 @@ static int poll_gpus(struct nvml_source *s, int64_t mono_us, struct record_queue
         if (r < 0)
             return r;
         asked++;
-        without_driver += nvml_code_is_reload(code) || code == NVML_GPU_NOT_FOUND ||
-                          code == NVML_GPU_IS_LOST;
+        without_driver +=
+            nvml_code_is_reload(code) || code == NVML_GPU_NOT_FOUND || code == NVML_GPU_IS_LOST;
         if (depth >= NVML_SLOW && code == NVML_OK && g->device && !nvml_is_same(s, g))
             moved = true;
     }

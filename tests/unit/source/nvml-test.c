@@ -406,6 +406,27 @@ static void processes_come_and_go(void)
     rig_close(&t);
 }
 
+/* Links that count for themselves are added up; one without an answer leaves no sum. */
+static void links_added_up(void)
+{
+    struct rig t;
+    int64_t one, two;
+    rig_open(&t, "gpus 1\nboard b200\nphase copy\n"
+                 "fault field field=138 code=3\nfault field field=139 code=3\n"
+                 "fault field field=204 code=999 from=20s\n");
+    rig_poll(&t, 2);
+    const struct rig_entity *g = rig_find(&t, ENTITY_GPU, 0);
+    one = rig_obs(g, METRIC_NVLINK_TX_BYTES)->value;
+    rig_poll(&t, 10);
+    two = rig_obs(g, METRIC_NVLINK_TX_BYTES)->value;
+    CHECK(one > 0 && two > one + INT64_C(10000000000));
+    CHECK_EQ(rig_obs(g, METRIC_NVLINK_RX_BYTES)->status, OBS_VALUE);
+    rig_poll(&t, 12);
+    CHECK_EQ(rig_obs(g, METRIC_NVLINK_TX_BYTES)->status, OBS_VALUE);
+    CHECK_EQ(rig_obs(g, METRIC_NVLINK_RX_BYTES)->status, OBS_ERROR);
+    rig_close(&t);
+}
+
 /* The first releases of driver 535 wrote longer entries than they declared. */
 static void long_entries(void)
 {
@@ -517,6 +538,7 @@ static const struct tap_case cases[] = {
     { "MIG instances", mig_instances },
     { "Xid events", xid_events },
     { "processes come and go", processes_come_and_go },
+    { "links added up", links_added_up },
     { "long process entries", long_entries },
     { "a skipped GPU", skipped_gpu },
     { "abilities", abilities },
