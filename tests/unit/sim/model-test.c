@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "core/telemetry/codec.h"
 #include "sim/model/model.h"
 #include "tap.h"
 
@@ -246,6 +247,78 @@ static void random_scenarios_parse_and_differ(void)
     CHECK(spin_below_held > 50);
 }
 
+/* Records as a recorder would write them, and back as GPUs that do the same. */
+static void write_record(struct codec_writer *w, struct strbuf *out, struct record r)
+{
+    CHECK_EQ(codec_write(w, &r, out, NULL), 0);
+}
+
+static void write_trace(struct strbuf *out)
+{
+    AUTO(codec_writer) struct codec_writer *w = codec_writer_new();
+    struct record header = { .kind = RECORD_HEADER, .mono_us = 5 * US_PER_S };
+    header.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC, .tool = STR("test") };
+    write_record(w, out, header);
+    struct record gpu = { .kind = RECORD_ENTITY, .mono_us = 5 * US_PER_S };
+    gpu.u.entity = (struct entity){ .id = 0,
+                                    .kind = ENTITY_GPU,
+                                    .parent = ENTITY_NONE,
+                                    .key = STR("GPU-0123"),
+                                    .name = STR("NVIDIA H100 PCIe"),
+                                    .driver = STR("570.86.15") };
+    write_record(w, out, gpu);
+    struct record process = { .kind = RECORD_ENTITY, .mono_us = 7 * US_PER_S };
+    int64_t energy_uj = 1000000;
+    for (int64_t i = 0; i <= 10; i++) {
+        int64_t power_mw = i <= 4 ? 100000 : 600000;
+        energy_uj += power_mw * 1000;
+        struct obs obs[] = {
+            { METRIC_POWER_INSTANT_MW, OBS_VALUE, 123456, 0 }, /* a sensor that lies */
+            { METRIC_ENERGY_UJ, OBS_VALUE, energy_uj, 0 },
+            { METRIC_UTIL_GPU_PERMILLE, i == 3 ? OBS_ABSENT : OBS_VALUE, i == 3 ? 0 : 1000, 0 },
+        };
+        struct record sample = { .kind = RECORD_SAMPLE, .mono_us = (5 + i) * US_PER_S };
+        sample.u.sample = (struct sample){ .entity = 0, .n = ARRAY_SIZE(obs), .obs = obs };
+        if (i == 2) {
+            process.u.entity = (struct entity){ .id = 1,
+                                                .kind = ENTITY_PROCESS,
+                                                .parent = 0,
+                                                .index = 4711,
+                                                .key = STR("pid:4711@1") };
+            write_record(w, out, process);
+        }
+        write_record(w, out, sample);
+        write_record(w, out, (struct record){ .kind = RECORD_TICK, .mono_us = sample.mono_us });
+    }
+    write_record(w, out,
+                 (struct record){ .kind = RECORD_GONE, .mono_us = 16 * US_PER_S, .u.gone = 1 });
+}
+
+static void traces_are_replayed(void)
+{
+    AUTO(strbuf) struct strbuf text = STRBUF_INIT;
+    AUTO(sim_scenario) struct sim_scenario *s = NULL;
+    struct err e = { 0 };
+    write_trace(&text);
+    strbuf_addz(&text, "garbage\ntorn");
+    CHECK_EQ(sim_parse_trace("t", strbuf_str(&text), &s, &e), 0);
+    CHECK_EQ(s->gpus_n, 1);
+    CHECK_TEXT(s->gpus[0].uuid, "GPU-0123");
+    CHECK_TEXT(s->gpus[0].product, "NVIDIA H100 PCIe");
+    CHECK_EQ(s->driver_number, 570086);
+    CHECK_EQ(sim_mean(&s->gpus[0], SIM_POWER_MW, 4 * US_PER_S, US_PER_S), 100000);
+    CHECK_EQ(sim_mean(&s->gpus[0], SIM_POWER_MW, 6 * US_PER_S, US_PER_S), 600000);
+    CHECK_EQ(sim_mean(&s->gpus[0], SIM_POWER_MW, 100 * US_PER_S, US_PER_S), 600000);
+    CHECK_EQ(sim_mean(&s->gpus[0], SIM_UTIL_PERMILLE, 3 * US_PER_S, US_PER_S), 1000);
+    CHECK_EQ(s->processes_n, 1);
+    CHECK_EQ(s->processes[0].pid, 4711);
+    CHECK_EQ(s->processes[0].from_us, 2 * US_PER_S);
+    CHECK_EQ(s->processes[0].to_us, 11 * US_PER_S);
+    struct sim_scenario *none = NULL;
+    CHECK_EQ(sim_parse_trace("t", STR("hello\nworld\n"), &none, &e), -EINVAL);
+    CHECK_HAS(e.text, "no GPU in it");
+}
+
 static const struct tap_case cases[] = {
     { "the integral is the sum of its parts", integral_is_the_sum_of_its_parts },
     { "the integral has no jumps", integral_has_no_jumps },
@@ -258,5 +331,6 @@ static const struct tap_case cases[] = {
     { "mistakes are named with their place", mistakes_are_named },
     { "settings, comments, quotes", settings_and_quotes },
     { "random scenarios parse and differ", random_scenarios_parse_and_differ },
+    { "native traces are replayed", traces_are_replayed },
 };
 TAP_MAIN(cases)
