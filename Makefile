@@ -21,11 +21,12 @@ configured = test -f $(1)/build.ninja || $(3) $(MESON) setup $(1) $(2) -Dwerror=
 	{ cat $(1).log; rm -rf $(1); exit 1; }; rm -f $(1).log
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 .PHONY: help
 help: ## list these targets
 	@echo "wattgate: make TARGET [VARIABLE=VALUE...]"
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
-		awk -F'|' '{ printf "  %-14s %s\n", $$1, $$2 }'
+		awk -F'|' '{ printf "  %-17s %s\n", $$1, $$2 }'
 
 
 .PHONY: build
