@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #pragma GCC poison atoi atol atoll atof
 #pragma GCC poison strcpy strcat stpcpy strncat strtok
