@@ -232,6 +232,8 @@ static void help_row(const struct opt *o, struct strbuf *out)
     if (o->arg)
         strbuf_addf(&left, " %s", o->arg);
     strbuf_add(out, strbuf_str(&left));
+    if (left.error)
+        out->error = left.error;
     if (left.n > 26)
         strbuf_addf(out, "\n%28s", "");
     else
