@@ -23,8 +23,7 @@ static size_t append(char *text, size_t cap, size_t at, const char *fmt, va_list
     return cap - 1;
 }
 
-static size_t append_fmt(char *text, size_t cap, size_t at, const char *fmt, ...)
-    PRINTF_LIKE(4, 5);
+static size_t append_fmt(char *text, size_t cap, size_t at, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
 static size_t append_fmt(char *text, size_t cap, size_t at, const char *fmt, ...)
 {

@@ -194,8 +194,8 @@ static int parse_letters(struct parsing *p, const char *text)
     return 0;
 }
 
-int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_first,
-              size_t *ret_n, struct err *err)
+int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_first, size_t *ret_n,
+              struct err *err)
 {
     struct parsing p = { cmd, conf, argv + 1, err };
     size_t n = 0;
@@ -261,8 +261,8 @@ void opt_help(const struct command *cmd, struct strbuf *out)
         ptrdiff_t bar = str_find_char(line, '|');
         if (bar < 0)
             continue;
-        strbuf_addf(out, "  %.*s\n      %.*s\n", (int) bar, line.p, (int) (line.n - (size_t) bar - 1),
-                    line.p + bar + 1);
+        strbuf_addf(out, "  %.*s\n      %.*s\n", (int) bar, line.p,
+                    (int) (line.n - (size_t) bar - 1), line.p + bar + 1);
     }
     strbuf_addf(out, "\nSee wattgate-%s(1).\n", cmd->name);
 }

@@ -50,11 +50,11 @@ struct opt_table {
 
 /* A command is a table and a call. */
 struct command {
-    const char *name;      /* "triage" */
-    const char *summary;   /* one line: the question that it answers */
-    const char *arguments; /* "[TRACE...]", may be "" */
-    const char *about;     /* a paragraph, lines of at most 78 columns */
-    const char *examples;  /* lines "command|what it does\n" */
+    const char *name;         /* "triage" */
+    const char *summary;      /* one line: the question that it answers */
+    const char *arguments;    /* "[TRACE...]", may be "" */
+    const char *about;        /* a paragraph, lines of at most 78 columns */
+    const char *examples;     /* lines "command|what it does\n" */
     struct opt_table options; /* its own rows; the common ones come from opt_common_rows */
     size_t conf_size;         /* the struct starts with struct opt_common */
     /* args: what was left after the options, n of them. Returns an enum exit_status. */
@@ -83,8 +83,8 @@ int opt_set(struct opt_table table, void *conf, const char *name, const char *va
             struct err *err) MUST_CHECK;
 /* Parses argv[1..]; what is no option is moved to the front of argv (from argv[1]) and counted in
  * *ret_n. "--" ends the options; with `stop_at_first`, so does the first argument. */
-int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_first,
-              size_t *ret_n, struct err *err) MUST_CHECK;
+int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_first, size_t *ret_n,
+              struct err *err) MUST_CHECK;
 /* The text of --help. */
 void opt_help(const struct command *cmd, struct strbuf *out);
 /* Rows as "--name" or "--name=" lines for tools/check-help and completion. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole-string parsing of numbers and quantities. Nothing is guessed: a text that is not entirely
- * the wanted thing gives -EINVAL, one that does not fit gives -ERANGE, and the result is untouched. */
+ * the wanted thing gives -EINVAL, one that does not fit gives -ERANGE, and the result is untouched.
+ */
 #ifndef WATTGATE_BASE_PARSE_H
 #define WATTGATE_BASE_PARSE_H
 

@@ -15,7 +15,10 @@ struct strbuf {
     int error;  /* 0 or -ENOMEM */
 };
 
-#define STRBUF_INIT { NULL, 0, 0, 0 }
+#define STRBUF_INIT                                                                                \
+    {                                                                                              \
+        NULL, 0, 0, 0                                                                              \
+    }
 
 void strbuf_add(struct strbuf *b, struct str s);
 void strbuf_addz(struct strbuf *b, const char *text);

@@ -19,9 +19,9 @@ struct source_env {
 enum ability { ABILITY_NO, ABILITY_YES, ABILITY_PARTLY };
 
 struct capability {
-    char id[32];     /* "nvml.power_instant", "host.mountstats" */
+    char id[32]; /* "nvml.power_instant", "host.mountstats" */
     enum ability ability;
-    char why[160];   /* what was tried and what came back; "" when plainly yes */
+    char why[160];    /* what was tried and what came back; "" when plainly yes */
     char remedy[160]; /* how to get it; "" when there is nothing to do */
 };
 

@@ -11,12 +11,12 @@ struct trace_input; /* bytes: file, pipe, decompressed; see trace/input.h */
 
 /* What a reader kept and what it could not use. Printed at the end, never silent. */
 struct trace_report {
-    const char *format;  /* "native", "nvidia-smi csv", ... */
-    uint64_t lines;      /* lines, elements or documents seen */
-    uint64_t samples;    /* RECORD_SAMPLEs given out */
-    uint64_t dropped;    /* lines or values that made no sense */
+    const char *format;   /* "native", "nvidia-smi csv", ... */
+    uint64_t lines;       /* lines, elements or documents seen */
+    uint64_t samples;     /* RECORD_SAMPLEs given out */
+    uint64_t dropped;     /* lines or values that made no sense */
     char first_drop[200]; /* "line 7, column 12: 'abc' is no power", or "" */
-    bool torn;           /* the input ends in the middle of a record; all before it was kept */
+    bool torn;            /* the input ends in the middle of a record; all before it was kept */
 };
 
 /* Reader of one format. `probe` looks at the first bytes (up to TRACE_PROBE_BYTES) and says how
@@ -45,8 +45,8 @@ extern const struct trace_format *const trace_formats[]; /* ends with NULL */
 
 /* Opens a file ("-" is stdin), detects its format (or takes the one called `format` unless that is
  * NULL) and reads its beginning. A file of no known format is refused with what it looks like. */
-int trace_open(const char *path, const char *format, struct trace **ret, struct err *err)
-    MUST_CHECK;
+int trace_open(const char *path, const char *format, struct trace **ret,
+               struct err *err) MUST_CHECK;
 int trace_next(struct trace *t, const struct record **ret, struct err *err) MUST_CHECK;
 const struct trace_report *trace_report(const struct trace *t);
 void trace_close(struct trace *t);

@@ -10,10 +10,10 @@ enum trace_output { OUTPUT_NATIVE, OUTPUT_CSV, OUTPUT_JSONL };
 
 struct trace_writer_options {
     enum trace_output output;
-    bool zstd;          /* native only */
-    int64_t max_bytes;  /* of all files together; 0 no bound. The oldest file goes first */
-    uint32_t keep;      /* files kept when rotating: PATH, PATH.1 ... ; 0 means 1 */
-    bool append;        /* resume PATH: a torn last line is dropped, a new header follows */
+    bool zstd;         /* native only */
+    int64_t max_bytes; /* of all files together; 0 no bound. The oldest file goes first */
+    uint32_t keep;     /* files kept when rotating: PATH, PATH.1 ... ; 0 means 1 */
+    bool append;       /* resume PATH: a torn last line is dropped, a new header follows */
 };
 
 struct trace_writer;

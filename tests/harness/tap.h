@@ -33,7 +33,8 @@ void tap_check_has(const char *text, const char *part, const char *file, int lin
                    const char *expr);
 
 #define CHECK(expr) tap_check(expr, __FILE__, __LINE__, #expr)
-#define CHECK_EQ(got, want) tap_check_i64((int64_t) (got), (int64_t) (want), __FILE__, __LINE__, #got)
+#define CHECK_EQ(got, want)                                                                        \
+    tap_check_i64((int64_t) (got), (int64_t) (want), __FILE__, __LINE__, #got)
 #define CHECK_TEXT(got, want) tap_check_text(got, want, __FILE__, __LINE__, #got)
 #define CHECK_HAS(text, part) tap_check_has(text, part, __FILE__, __LINE__, #text)
 

@@ -33,7 +33,8 @@ const struct board *board_find(const struct board_set *set, struct str product)
     if (!product.n)
         return NULL;
     for (size_t i = 0; i < set->n; i++)
-        for (size_t k = 0; k < sizeof(set->boards[i].match) / sizeof(set->boards[i].match[0]); k++) {
+        for (size_t k = 0; k < sizeof(set->boards[i].match) / sizeof(set->boards[i].match[0]);
+             k++) {
             size_t length = match_length(set->boards[i].match[k], product);
             if (length > best_length) {
                 best_length = length;

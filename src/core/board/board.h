@@ -10,7 +10,14 @@
 #include <stdint.h>
 
 /* Grades of facts/power: measured series, one screen, text, constant; none when not known. */
-enum grade { GRADE_NONE = 0, GRADE_CONSTANT, GRADE_TEXT, GRADE_SCREEN, GRADE_MEASURED, GRADE_COUNT };
+enum grade {
+    GRADE_NONE = 0,
+    GRADE_CONSTANT,
+    GRADE_TEXT,
+    GRADE_SCREEN,
+    GRADE_MEASURED,
+    GRADE_COUNT
+};
 
 struct anchor_range {
     int64_t lo_mw, hi_mw; /* lowest and highest level seen over units and hosts */
@@ -21,10 +28,10 @@ struct anchor_range {
 enum power_kind { POWER_KIND_UNKNOWN = 0, POWER_KIND_INSTANT, POWER_KIND_AVERAGE };
 
 struct board {
-    char name[32];                            /* "b300-sxm", the file's name */
-    char match[8][64];                        /* product names, a trailing * matches the rest */
+    char name[32];     /* "b300-sxm", the file's name */
+    char match[8][64]; /* product names, a trailing * matches the rest */
     struct anchor_range anchor[ANCHOR_COUNT];
-    int64_t limit_mw;                         /* usual default limit; 0 unknown. Never a decision */
+    int64_t limit_mw; /* usual default limit; 0 unknown. Never a decision */
     enum power_kind draw_kind;
     int32_t sensor_update_us, sensor_window_us; /* 0 unknown */
     int64_t peak_bf16_gflops;                   /* dense; 0 unknown */

@@ -28,8 +28,8 @@ static int64_t grid_before(int64_t t_us, int64_t step_us, int64_t phase_us)
     return since < 0 ? 0 : since / step_us * step_us + phase_us;
 }
 
-struct sensor_reading sensor_read(const struct sensor_spec *spec, energy_fn energy,
-                                  const void *arg, int64_t t_us)
+struct sensor_reading sensor_read(const struct sensor_spec *spec, energy_fn energy, const void *arg,
+                                  int64_t t_us)
 {
     int64_t at = grid_before(t_us, spec->update_us, spec->phase_us);
     struct sensor_reading r = { .updated_us = at, .average_mw = -1 };

@@ -31,7 +31,7 @@ struct sensor_reading {
 };
 
 /* What the board reports when asked at t_us. */
-struct sensor_reading sensor_read(const struct sensor_spec *spec, energy_fn energy,
-                                  const void *arg, int64_t t_us);
+struct sensor_reading sensor_read(const struct sensor_spec *spec, energy_fn energy, const void *arg,
+                                  int64_t t_us);
 
 #endif

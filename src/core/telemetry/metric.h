@@ -51,12 +51,12 @@ enum metric {
     METRIC_ECC_UNCORRECTED, /* aggregate count */
     METRIC_REMAP_PENDING,
     METRIC_REMAP_FAILURE,
-    METRIC_RECOVERY_ACTION, /* NVML: 0 none, 1 reset, 2 reboot, 3 drain P2P, 4 drain and reset */
+    METRIC_RECOVERY_ACTION,  /* NVML: 0 none, 1 reset, 2 reboot, 3 drain P2P, 4 drain and reset */
     METRIC_FABRIC_UNHEALTHY, /* 1 when the fabric reports the GPU unhealthy */
-    METRIC_XID, /* an event: the Xid number */
+    METRIC_XID,              /* an event: the Xid number */
     METRIC_SMOOTHING_ENABLED,
     METRIC_MIG_ENABLED,
-    METRIC_PROCESS_COUNT, /* processes that own a context; 0 is known to be none */
+    METRIC_PROCESS_COUNT,    /* processes that own a context; 0 is known to be none */
     METRIC_QUERY_LATENCY_US, /* time inside the driver */
     /* Process. */
     METRIC_PROC_STATE, /* the state letter of /proc/PID/stat as a number */

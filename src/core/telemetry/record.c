@@ -4,15 +4,15 @@
 #include "base/defs.h"
 
 static const char *const kind_names[] = {
-    [ENTITY_UNKNOWN] = "unknown", [ENTITY_NODE] = "node",   [ENTITY_GPU] = "gpu",
+    [ENTITY_UNKNOWN] = "unknown", [ENTITY_NODE] = "node",       [ENTITY_GPU] = "gpu",
     [ENTITY_MIG] = "mig",         [ENTITY_PROCESS] = "process", [ENTITY_RANK] = "rank",
-    [ENTITY_MOUNT] = "mount",     [ENTITY_LINK] = "link",   [ENTITY_LOG] = "log",
+    [ENTITY_MOUNT] = "mount",     [ENTITY_LINK] = "link",       [ENTITY_LOG] = "log",
     [ENTITY_WORKER] = "worker",
 };
 _Static_assert(ARRAY_SIZE(kind_names) == ENTITY_KIND_COUNT, "every kind needs a name");
 
 static const char *const status_names[] = {
-    [OBS_VALUE] = "value",   [OBS_ABSENT] = "absent",     [OBS_UNSUPPORTED] = "unsupported",
+    [OBS_VALUE] = "value",   [OBS_ABSENT] = "absent",       [OBS_UNSUPPORTED] = "unsupported",
     [OBS_DENIED] = "denied", [OBS_TIMED_OUT] = "timed_out", [OBS_STALE] = "stale",
     [OBS_ERROR] = "error",   [OBS_LOST] = "lost",
 };

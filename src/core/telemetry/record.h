@@ -85,10 +85,10 @@ enum stream_clock {
 
 struct stream_header {
     enum stream_clock clock;
-    struct str tool;    /* who wrote it: "wattgate 0.1.0", "nvidia-smi csv" */
-    struct str host;    /* empty when not known */
-    struct str boot_id; /* empty when not known */
-    struct str tables;  /* digest of the board and rule tables used; empty when not recorded */
+    struct str tool;        /* who wrote it: "wattgate 0.1.0", "nvidia-smi csv" */
+    struct str host;        /* empty when not known */
+    struct str boot_id;     /* empty when not known */
+    struct str tables;      /* digest of the board and rule tables used; empty when not recorded */
     int64_t wall_offset_us; /* wall = mono + this; 0 unless clock is MONOTONIC */
     int64_t interval_us;    /* intended spacing of ticks; 0 when not known */
 };
@@ -120,7 +120,7 @@ enum record_kind {
     RECORD_UNKNOWN = 0,
     RECORD_HEADER,
     RECORD_ENTITY,
-    RECORD_GONE,  /* u.gone: the entity went away */
+    RECORD_GONE, /* u.gone: the entity went away */
     RECORD_SAMPLE,
     RECORD_TICK,  /* the polling round is complete */
     RECORD_CLOCK, /* u.wall_offset_us: the new offset of wall time */

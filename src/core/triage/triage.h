@@ -47,14 +47,14 @@ enum finding_kind {
     FINDING_STUCK_SENSOR,     /* power does not change while other readings do */
     FINDING_METRICS_VANISHED, /* a device or a metric that was there is gone */
     FINDING_XID,
-    FINDING_CLOCKS_DISAGREE,  /* energy counter against integrated power */
-    FINDING_THROTTLED,        /* hardware or thermal slowdown, power brake */
-    FINDING_WINDOW_SKEW,      /* high watts at utilisation 0: the two windows differ */
+    FINDING_CLOCKS_DISAGREE, /* energy counter against integrated power */
+    FINDING_THROTTLED,       /* hardware or thermal slowdown, power brake */
+    FINDING_WINDOW_SKEW,     /* high watts at utilisation 0: the two windows differ */
     FINDING_DEVICE_LOST,
-    FINDING_WORKER_STUCK,     /* the sampler of this device hangs in the driver */
-    FINDING_BLIND,            /* the node's driver answers nobody */
-    FINDING_TIME,             /* time went back or jumped in the stream */
-    FINDING_READER,           /* the reader dropped or kept something odd */
+    FINDING_WORKER_STUCK, /* the sampler of this device hangs in the driver */
+    FINDING_BLIND,        /* the node's driver answers nobody */
+    FINDING_TIME,         /* time went back or jumped in the stream */
+    FINDING_READER,       /* the reader dropped or kept something odd */
     FINDING_COUNT
 };
 
@@ -66,7 +66,7 @@ struct evidence {
 };
 
 struct episode {
-    uint32_t device; /* dense number of the device, see struct triage_device */
+    uint32_t device;          /* dense number of the device, see struct triage_device */
     int64_t start_us, end_us; /* stream time */
     enum state state;
     uint32_t candidates; /* CANDIDATE bits; 0 unless state is UNRESOLVED */
@@ -84,8 +84,13 @@ struct finding {
     struct evidence evidence;
 };
 
-enum calibration { CALIBRATION_NONE = 0, CALIBRATION_LIMIT_FRACTION, CALIBRATION_TABLE,
-                   CALIBRATION_LEARNED, CALIBRATION_COUNT };
+enum calibration {
+    CALIBRATION_NONE = 0,
+    CALIBRATION_LIMIT_FRACTION,
+    CALIBRATION_TABLE,
+    CALIBRATION_LEARNED,
+    CALIBRATION_COUNT
+};
 
 #define STRIP_SLOTS 60
 
@@ -97,10 +102,10 @@ struct triage_device {
     bool is_node;           /* a node power log: watts without states */
     enum state state;       /* of the open episode */
     uint32_t candidates;
-    int64_t since_us;       /* start of the open episode */
-    int64_t power_mw;       /* latest, -1 not readable */
-    int64_t util_permille;  /* latest, -1 not readable */
-    int64_t limit_mw;       /* enforced, -1 not known */
+    int64_t since_us;                /* start of the open episode */
+    int64_t power_mw;                /* latest, -1 not readable */
+    int64_t util_permille;           /* latest, -1 not readable */
+    int64_t limit_mw;                /* enforced, -1 not known */
     int64_t anchor_mw[ANCHOR_COUNT]; /* in force, -1 not known */
     enum calibration anchor_from[ANCHOR_COUNT];
     enum calibration calibration;
@@ -109,10 +114,10 @@ struct triage_device {
     int64_t us_by_state[STATE_COUNT];
     int64_t power_mean_mw, power_min_mw, power_max_mw; /* -1 not readable */
     int64_t util_mean_permille;                        /* -1 not readable */
-    int64_t energy_uj;       /* over the stream; -1 not readable */
-    bool energy_from_counter; /* else integrated from power */
+    int64_t energy_uj;                                 /* over the stream; -1 not readable */
+    bool energy_from_counter;                          /* else integrated from power */
     int64_t energy_error_permille; /* bound of the energy's error, -1 not known */
-    enum metric power_metric;  /* which kind of reading the watts are */
+    enum metric power_metric;      /* which kind of reading the watts are */
     /* The whole stream cut into at most STRIP_SLOTS equal slots: mean watts (-1 none) and the
      * state that held longest. */
     uint32_t slots;
@@ -129,23 +134,23 @@ struct triage_sink {
 
 /* Thresholds, read from data/rules/triage.yaml by tables/. See that file for each one's reason. */
 struct triage_rules {
-    int64_t window_us;            /* what a decision looks at */
-    uint32_t window_samples;      /* fewest samples for more than a snapshot */
-    uint32_t low_permille;        /* of the range: at or below is LOW */
-    int64_t low_margin_mw;        /* over the held level: at or below is LOW */
-    uint32_t high_permille;       /* of the range: at or above is HIGH */
+    int64_t window_us;              /* what a decision looks at */
+    uint32_t window_samples;        /* fewest samples for more than a snapshot */
+    uint32_t low_permille;          /* of the range: at or below is LOW */
+    int64_t low_margin_mw;          /* over the held level: at or below is LOW */
+    uint32_t high_permille;         /* of the range: at or above is HIGH */
     uint32_t high_of_work_permille; /* of the learned working level: at or above is HIGH */
-    uint32_t hysteresis_permille; /* of the range */
-    uint32_t util_busy_permille;  /* at or above: spinning or working all the time */
-    uint32_t util_zero_permille;  /* at or below: nothing ran */
-    uint32_t flat_permille;       /* of the range: spread of LOW watts that still is flat */
-    uint32_t quiet_mem_permille;  /* memory utilisation at or below is none */
-    int64_t quiet_link_bps;       /* link traffic at or below is none */
-    uint32_t busy_sm_permille;    /* SM activity at or above is work */
-    int64_t min_mem_bytes;        /* device memory above this belongs to somebody */
-    int64_t deadlock_us;          /* stillness with host signals seen */
-    int64_t deadlock_blind_us;    /* stillness without host signals */
-    int64_t lost_us;              /* silence of a device */
+    uint32_t hysteresis_permille;   /* of the range */
+    uint32_t util_busy_permille;    /* at or above: spinning or working all the time */
+    uint32_t util_zero_permille;    /* at or below: nothing ran */
+    uint32_t flat_permille;         /* of the range: spread of LOW watts that still is flat */
+    uint32_t quiet_mem_permille;    /* memory utilisation at or below is none */
+    int64_t quiet_link_bps;         /* link traffic at or below is none */
+    uint32_t busy_sm_permille;      /* SM activity at or above is work */
+    int64_t min_mem_bytes;          /* device memory above this belongs to somebody */
+    int64_t deadlock_us;            /* stillness with host signals seen */
+    int64_t deadlock_blind_us;      /* stillness without host signals */
+    int64_t lost_us;                /* silence of a device */
     int64_t empty_allocation_us;
     int64_t stuck_sensor_us;
     uint32_t capped_permille; /* of the default limit: enforced below is capped */

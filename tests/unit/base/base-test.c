@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/opt.h"
 #include "base/parse.h"
 #include "base/utf8.h"
@@ -106,9 +106,10 @@ static void scaled_output(void)
         unsigned digits;
         const char *want;
     } rows[] = {
-        { 182340, 1000, 1, "182.3" }, { 182350, 1000, 1, "182.4" }, { -182350, 1000, 1, "-182.4" },
-        { 999999, 1000, 0, "1000" },  { 999999, 1000, 2, "1000.00" }, { -4, 1000, 1, "0.0" },
-        { 1, 3, 3, "0.333" },         { INT64_MIN, 1, 0, "-9223372036854775808" },
+        { 182340, 1000, 1, "182.3" },   { 182350, 1000, 1, "182.4" },
+        { -182350, 1000, 1, "-182.4" }, { 999999, 1000, 0, "1000" },
+        { 999999, 1000, 2, "1000.00" }, { -4, 1000, 1, "0.0" },
+        { 1, 3, 3, "0.333" },           { INT64_MIN, 1, 0, "-9223372036854775808" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         AUTO(strbuf) struct strbuf b = STRBUF_INIT;
@@ -120,15 +121,15 @@ static void scaled_output(void)
 static void json_escapes(void)
 {
     AUTO(strbuf) struct strbuf b = STRBUF_INIT;
-    struct json j;
-    json_begin(&j, &b);
-    json_str(&j, "a\"b", STR("x\\\n\x01\xff\xc3\xa9"));
-    json_array(&j, "l");
-    json_i64(&j, NULL, -1);
-    json_null(&j, NULL);
-    json_array_end(&j);
-    json_scaled(&j, "w", 182340, 1000, 2);
-    json_end(&j);
+    struct jsonw j;
+    jsonw_begin(&j, &b);
+    jsonw_str(&j, "a\"b", STR("x\\\n\x01\xff\xc3\xa9"));
+    jsonw_array(&j, "l");
+    jsonw_i64(&j, NULL, -1);
+    jsonw_null(&j, NULL);
+    jsonw_array_end(&j);
+    jsonw_scaled(&j, "w", 182340, 1000, 2);
+    jsonw_end(&j);
     CHECK_TEXT(strbuf_text(&b),
                "{\"a\\\"b\":\"x\\\\\\n\\u0001\\ufffd\xc3\xa9\",\"l\":[-1,null],\"w\":182.34}\n");
 }
@@ -140,7 +141,9 @@ static void utf8_rules(void)
     CHECK_EQ(utf8_length(STR("\xed\xa0\x80")), 0);     /* surrogate */
     CHECK_EQ(utf8_length(STR("\xf4\x90\x80\x80")), 0); /* beyond U+10FFFF */
     CHECK_EQ(utf8_length(STR("\xe2\x96")), 0);         /* cut */
-    CHECK_EQ(utf8_columns(STR("a\xe2\x96\x88" "b")), 3);
+    CHECK_EQ(utf8_columns(STR("a\xe2\x96\x88"
+                              "b")),
+             3);
 }
 
 struct conf {
