@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registered entry points. A new one is a function, a row of CASES, and that is all. */
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/opt.h"
 #include "core/telemetry/queue.h"
 #include "fault.h"
@@ -32,13 +32,13 @@ static int run_json(struct err *err)
 {
     (void) err;
     AUTO(strbuf) struct strbuf b = STRBUF_INIT;
-    struct json j;
-    json_begin(&j, &b);
-    json_array(&j, "devices");
+    struct jsonw j;
+    jsonw_begin(&j, &b);
+    jsonw_array(&j, "devices");
     for (int i = 0; i < 100; i++)
-        json_text(&j, NULL, "index:0");
-    json_array_end(&j);
-    json_end(&j);
+        jsonw_text(&j, NULL, "index:0");
+    jsonw_array_end(&j);
+    jsonw_end(&j);
     return b.error;
 }
 
