@@ -41,7 +41,7 @@ leave() {
 }
 trap leave EXIT
 
-note() { printf '%s\n' "$*" | sed 's/^/# /'; }
+note() { printf '%s\n' "$@" | sed 's/^/# /'; }
 
 # ok STATUS NAME: passes when STATUS is 0.
 ok() {
