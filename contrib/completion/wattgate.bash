@@ -60,6 +60,7 @@ _wattgate() {
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
         fi
         ;;
+    *[A-Z]*'|'*) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;; # NAME|FILE: no words
     *'|'*) mapfile -t COMPREPLY < <(compgen -W "${argument//|/ }" -- "$current") ;;
     DIR) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     FILE | TRACE) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
