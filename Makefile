@@ -151,7 +151,7 @@ oracle: build ## compare with the real Python packages (skips where there is no 
 
 .PHONY: bench
 bench: build ## measure speed and memory, beside the peers where they can be installed
-	@if test -x bench/run; then BUILD=$(BUILD) bench/run; else echo "make bench: no benchmark yet"; fi
+	@tools/bench $(BUILD)
 
 .PHONY: man-options
 man-options: build ## rewrite the option tables of the man pages from --help
