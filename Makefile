@@ -14,6 +14,7 @@ SECONDS ?= 600
 RUNS ?= 20000
 export JOBS MESON
 
+C_FOLDERS = src sim tests bench
 SANITIZE = -Db_sanitize=address,undefined
 DEPS = tools/install-deps --for
 # $(call configured,FOLDER,OPTIONS,ENVIRONMENT): sets a build folder up unless it is
@@ -98,11 +99,11 @@ shellcheck: deps-all ## shellcheck on every shell script
 
 .PHONY: format
 format: deps-all ## rewrite the C files in the house format
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@find $(C_FOLDERS) -name '*.[ch]' | xargs clang-format -i
 
 .PHONY: format-check
 format-check: deps-all ## which C files are not in the house format
-	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+	@tools/check-format $(C_FOLDERS)
 
 .PHONY: layers
 layers: ## who includes whom, and that each header stands alone
