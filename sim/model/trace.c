@@ -2,7 +2,7 @@
 /* A recorded native trace as a scenario: between two samples of a GPU it does what the later one
  * says about the time before it. Where the energy counter was recorded, the power of a stretch is
  * its difference, so that the replay draws exactly what the GPU drew. */
-#include "sim/model/model.h"
+#include "model.h"
 
 #include "base/units.h"
 #include "core/telemetry/codec.h"
@@ -224,6 +224,8 @@ static int add_sample(struct replay *r, const struct sample *sample, int64_t t_u
 
 static int take(struct replay *r, const struct record *rec)
 {
+    if (rec->mono_us < 0)
+        return 0;
     if (r->start_us < 0)
         r->start_us = rec->mono_us;
     int64_t t_us = MAX(rec->mono_us - r->start_us, 0);
