@@ -123,7 +123,8 @@ static int add_gpu(struct replay *r, const struct entity *e)
 static int add_process(struct replay *r, const struct entity *e, int64_t t_us)
 {
     struct sim_scenario *s = r->s;
-    if (e->id >= ENTITY_MAX || e->parent >= ENTITY_MAX || !r->gpus[e->parent].known || e->index < 0)
+    const struct seen_gpu *gpu = find_gpu(r, e->parent);
+    if (!gpu || e->index < 0)
         return 0;
     if (s->processes_n == PROCESSES_MAX)
         return err_set(r->err, -ENOSPC, "%s: more than %d processes", r->name, PROCESSES_MAX);
