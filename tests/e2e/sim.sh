@@ -3,7 +3,6 @@
 # `wattgate sim`: what reaches the program, what comes back, what is left behind. Speaks TAP.
 build=${WATTGATE_BUILD:-${BUILD:-build}}
 program=${WATTGATE:-$build/wattgate}
-[ -x "$program" ] || program=$build/tests/unit/sim/sim-alone
 if [ ! -x "$program" ]; then
     echo "1..0 # SKIP no program in $build"
     exit 0
