@@ -153,12 +153,14 @@ __attribute__((visibility("default"))) long long wattgate_sim_now_us(void)
     return sim_now_us();
 }
 
-/* For `wattgate sim`: 0, or the first mistake in a scenario. */
-API(wattgate_sim_check, const char *name, const char *text, size_t n, char *ret_error, size_t cap)
+/* For `wattgate sim`: 0, or the first mistake in a scenario or trace. */
+API(wattgate_sim_check, const char *name, const char *text, size_t n, int trace, char *ret_error,
+    size_t cap)
 {
     AUTO(sim_scenario) struct sim_scenario *s = NULL;
     struct err err = { 0 };
-    int r = sim_parse(name, (struct str){ text, n }, &s, &err);
+    struct str t = { text, n };
+    int r = trace ? sim_parse_trace(name, t, &s, &err) : sim_parse(name, t, &s, &err);
     if (r < 0)
         (void) snprintf(ret_error, cap, "%s", err.text);
     return r;

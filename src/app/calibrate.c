@@ -4,7 +4,7 @@
 #include "app/anchors.h"
 #include "app/output.h"
 #include "base/exit.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/units.h"
 #include "sys/clock.h"
 #include "tables/tables.h"
@@ -22,21 +22,21 @@ static const char *const how_to_see[ANCHOR_COUNT] = {
 
 static void add_levels_json(const struct calibration_entry *e, struct strbuf *out)
 {
-    struct json j;
-    json_begin(&j, out);
-    json_text(&j, "schema", "wattgate.calibration/1");
-    json_text(&j, "device", e->key);
-    json_text(&j, "name", e->name);
-    json_text(&j, "driver", e->driver);
-    json_i64(&j, "learned_us", e->learned_us);
-    json_object(&j, "anchors_mw");
+    struct jsonw j;
+    jsonw_begin(&j, out);
+    jsonw_text(&j, "schema", "wattgate.calibration/1");
+    jsonw_text(&j, "device", e->key);
+    jsonw_text(&j, "name", e->name);
+    jsonw_text(&j, "driver", e->driver);
+    jsonw_i64(&j, "learned_us", e->learned_us);
+    jsonw_object(&j, "anchors_mw");
     for (unsigned a = 0; a < ANCHOR_COUNT; a++)
         if (e->anchor_mw[a] >= 0)
-            json_i64(&j, anchor_name((enum anchor) a), e->anchor_mw[a]);
+            jsonw_i64(&j, anchor_name((enum anchor) a), e->anchor_mw[a]);
         else
-            json_null(&j, anchor_name((enum anchor) a));
-    json_object_end(&j);
-    json_end(&j);
+            jsonw_null(&j, anchor_name((enum anchor) a));
+    jsonw_object_end(&j);
+    jsonw_end(&j);
 }
 
 static void add_levels_text(const struct calibration_entry *e, struct strbuf *out)

@@ -4,7 +4,7 @@
 #include "app/doctor-rungs.h"
 #include "app/output.h"
 #include "base/exit.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/units.h"
 #include "source/source.h"
 #include "sys/clock.h"
@@ -108,15 +108,15 @@ static const char *const ability_words[] = {
 
 static void add_json(const struct capability *c, const char *group, struct strbuf *out)
 {
-    struct json j;
-    json_begin(&j, out);
-    json_text(&j, "schema", "wattgate.capability/1");
-    json_text(&j, "group", group);
-    json_text(&j, "id", c->id);
-    json_text(&j, "ability", ability_words[c->ability]);
-    json_text(&j, "why", c->why[0] ? c->why : NULL);
-    json_text(&j, "remedy", c->remedy[0] ? c->remedy : NULL);
-    json_end(&j);
+    struct jsonw j;
+    jsonw_begin(&j, out);
+    jsonw_text(&j, "schema", "wattgate.capability/1");
+    jsonw_text(&j, "group", group);
+    jsonw_text(&j, "id", c->id);
+    jsonw_text(&j, "ability", ability_words[c->ability]);
+    jsonw_text(&j, "why", c->why[0] ? c->why : NULL);
+    jsonw_text(&j, "remedy", c->remedy[0] ? c->remedy : NULL);
+    jsonw_end(&j);
 }
 
 static void add_text(const struct capability *c, bool color, struct strbuf *out)

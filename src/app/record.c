@@ -3,7 +3,7 @@
 
 #include "app/output.h"
 #include "base/exit.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/units.h"
 #include "trace/writer.h"
 
@@ -49,14 +49,14 @@ static void tell(const struct record_request *rq, const struct tally *tally)
     AUTO(strbuf) struct strbuf out = STRBUF_INIT;
     bool to_stdout = strcmp(rq->output, "-") == 0;
     if (rq->common->json && !to_stdout) {
-        struct json j;
-        json_begin(&j, &out);
-        json_text(&j, "schema", "wattgate.record/1");
-        json_text(&j, "output", rq->output);
-        json_i64(&j, "samples", (int64_t) tally->samples);
-        json_i64(&j, "ticks", (int64_t) tally->ticks);
-        json_scaled(&j, "seconds", tally->last_us - tally->first_us, US_PER_S, 3);
-        json_end(&j);
+        struct jsonw j;
+        jsonw_begin(&j, &out);
+        jsonw_text(&j, "schema", "wattgate.record/1");
+        jsonw_text(&j, "output", rq->output);
+        jsonw_i64(&j, "samples", (int64_t) tally->samples);
+        jsonw_i64(&j, "ticks", (int64_t) tally->ticks);
+        jsonw_scaled(&j, "seconds", tally->last_us - tally->first_us, US_PER_S, 3);
+        jsonw_end(&j);
         fputs(strbuf_text(&out), stdout);
     } else if (!rq->common->quiet) {
         view_duration(tally->last_us - tally->first_us, &out);

@@ -54,7 +54,7 @@ static void prepare(struct view *v, const char *scenario)
     char path[128];
     struct err err;
     memset(v, 0, sizeof(*v));
-    strcpy(v->dir, "/tmp/wattgate-live-XXXXXX");
+    str_copy(v->dir, sizeof(v->dir), STR("/tmp/wattgate-live-XXXXXX"));
     CHECK(mkdtemp(v->dir) != NULL);
     snprintf(v->clock_path, sizeof(v->clock_path), "%s/clock", v->dir);
     CHECK_EQ(vclock_create(v->clock_path, &setup, &err), 0);

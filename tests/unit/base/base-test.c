@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/opt.h"
 #include "base/parse.h"
 #include "base/utf8.h"
@@ -121,15 +121,15 @@ static void scaled_output(void)
 static void json_escapes(void)
 {
     AUTO(strbuf) struct strbuf b = STRBUF_INIT;
-    struct json j;
-    json_begin(&j, &b);
-    json_str(&j, "a\"b", STR("x\\\n\x01\xff\xc3\xa9"));
-    json_array(&j, "l");
-    json_i64(&j, NULL, -1);
-    json_null(&j, NULL);
-    json_array_end(&j);
-    json_scaled(&j, "w", 182340, 1000, 2);
-    json_end(&j);
+    struct jsonw j;
+    jsonw_begin(&j, &b);
+    jsonw_str(&j, "a\"b", STR("x\\\n\x01\xff\xc3\xa9"));
+    jsonw_array(&j, "l");
+    jsonw_i64(&j, NULL, -1);
+    jsonw_null(&j, NULL);
+    jsonw_array_end(&j);
+    jsonw_scaled(&j, "w", 182340, 1000, 2);
+    jsonw_end(&j);
     CHECK_TEXT(strbuf_text(&b),
                "{\"a\\\"b\":\"x\\\\\\n\\u0001\\ufffd\xc3\xa9\",\"l\":[-1,null],\"w\":182.34}\n");
 }

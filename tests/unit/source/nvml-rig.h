@@ -63,7 +63,7 @@ static inline void rig_prepare_clock(struct rig *t, bool stepped, const char *sc
     char path[128];
     struct err err;
     memset(t, 0, sizeof(*t));
-    strcpy(t->dir, "/tmp/wattgate-nvml-XXXXXX");
+    str_copy(t->dir, sizeof(t->dir), STR("/tmp/wattgate-nvml-XXXXXX"));
     CHECK(mkdtemp(t->dir) != NULL);
     rig_file(t, "clock", "", path, sizeof(path));
     CHECK_EQ(vclock_create(path, &setup, &err), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/json.h"
+#include "base/jsonw.h"
 
 #include "base/utf8.h"
 
@@ -26,7 +26,7 @@ static void add_string(struct strbuf *out, struct str s)
     strbuf_addc(out, '"');
 }
 
-static void start_value(struct json *j, const char *key)
+static void start_value(struct jsonw *j, const char *key)
 {
     if (j->need_comma)
         strbuf_addc(j->out, ',');
@@ -37,84 +37,84 @@ static void start_value(struct json *j, const char *key)
     strbuf_addc(j->out, ':');
 }
 
-static void open_with(struct json *j, const char *key, char bracket)
+static void open_with(struct jsonw *j, const char *key, char bracket)
 {
     start_value(j, key);
     strbuf_addc(j->out, bracket);
     j->need_comma = false;
 }
 
-static void close_with(struct json *j, char bracket)
+static void close_with(struct jsonw *j, char bracket)
 {
     strbuf_addc(j->out, bracket);
     j->need_comma = true;
 }
 
-void json_begin(struct json *j, struct strbuf *out)
+void jsonw_begin(struct jsonw *j, struct strbuf *out)
 {
-    *j = (struct json){ .out = out };
+    *j = (struct jsonw){ .out = out };
     open_with(j, NULL, '{');
 }
 
-void json_end(struct json *j)
+void jsonw_end(struct jsonw *j)
 {
     close_with(j, '}');
     strbuf_addc(j->out, '\n');
 }
 
-void json_object(struct json *j, const char *key)
+void jsonw_object(struct jsonw *j, const char *key)
 {
     open_with(j, key, '{');
 }
 
-void json_object_end(struct json *j)
+void jsonw_object_end(struct jsonw *j)
 {
     close_with(j, '}');
 }
 
-void json_array(struct json *j, const char *key)
+void jsonw_array(struct jsonw *j, const char *key)
 {
     open_with(j, key, '[');
 }
 
-void json_array_end(struct json *j)
+void jsonw_array_end(struct jsonw *j)
 {
     close_with(j, ']');
 }
 
-void json_str(struct json *j, const char *key, struct str value)
+void jsonw_str(struct jsonw *j, const char *key, struct str value)
 {
     start_value(j, key);
     add_string(j->out, value);
 }
 
-void json_text(struct json *j, const char *key, const char *value)
+void jsonw_text(struct jsonw *j, const char *key, const char *value)
 {
     if (value)
-        json_str(j, key, str_from(value));
+        jsonw_str(j, key, str_from(value));
     else
-        json_null(j, key);
+        jsonw_null(j, key);
 }
 
-void json_i64(struct json *j, const char *key, int64_t value)
+void jsonw_i64(struct jsonw *j, const char *key, int64_t value)
 {
     start_value(j, key);
     strbuf_add_i64(j->out, value);
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void jsonw_bool(struct jsonw *j, const char *key, bool value)
 {
     start_value(j, key);
     strbuf_addz(j->out, value ? "true" : "false");
 }
 
-void json_null(struct json *j, const char *key)
+void jsonw_null(struct jsonw *j, const char *key)
 {
     start_value(j, key);
     strbuf_addz(j->out, "null");
 }
 
-void json_scaled(struct json *j, const char *key, int64_t value, int64_t scale, unsigned digits)
+void jsonw_scaled(struct jsonw *j, const char *key, int64_t value, int64_t scale, unsigned digits)
 {
     start_value(j, key);
     strbuf_add_scaled(j->out, value, scale, digits);
