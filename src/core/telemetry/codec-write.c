@@ -14,6 +14,7 @@ struct codec_writer {
     uint8_t recent[RECENT]; /* form that an entity used last, by id modulo */
     int64_t now_us;
     bool timed; /* a time was written since the last reset */
+    bool restate;
     int64_t wall_offset_us;
 };
 
@@ -30,6 +31,11 @@ void codec_writer_free(struct codec_writer *w)
 void codec_writer_reset(struct codec_writer *w)
 {
     *w = (struct codec_writer){ .wall_offset_us = w->wall_offset_us };
+}
+
+void codec_writer_restate_time(struct codec_writer *w)
+{
+    w->restate = true;
 }
 
 /* Blanks, control characters and '%' become %XX, so that a text is one word. */
@@ -68,12 +74,14 @@ static void add_id(struct strbuf *out, uint32_t id)
 
 static void add_time(struct codec_writer *w, int64_t mono_us, struct strbuf *out)
 {
-    if (w->timed && mono_us == w->now_us)
+    bool step = w->timed && !w->restate;
+    if (step && mono_us == w->now_us)
         return;
-    strbuf_addc(out, w->timed ? '+' : '@');
-    strbuf_add_i64(out, w->timed ? mono_us - w->now_us : mono_us);
+    strbuf_addc(out, step ? '+' : '@');
+    strbuf_add_i64(out, step ? mono_us - w->now_us : mono_us);
     strbuf_addc(out, '\n');
     w->timed = true;
+    w->restate = false;
     w->now_us = mono_us;
 }
 

@@ -146,7 +146,9 @@ struct triage_rules {
     uint32_t flat_permille;         /* of the range: spread of LOW watts that still is flat */
     uint32_t quiet_mem_permille;    /* memory utilisation at or below is none */
     int64_t quiet_link_bps;         /* link traffic at or below is none */
+    int64_t much_link_bps;          /* at or above: the job is moving data */
     uint32_t busy_sm_permille;      /* SM activity at or above is work */
+    uint32_t busy_tensor_permille;  /* tensor activity at or above is work */
     int64_t min_mem_bytes;          /* device memory above this belongs to somebody */
     int64_t deadlock_us;            /* stillness with host signals seen */
     int64_t deadlock_blind_us;      /* stillness without host signals */
