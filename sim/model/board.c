@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the simulated boards are like. These rows are the simulator's own and on purpose not those
  * of data/boards/: a triage that was tuned on its own table would otherwise grade itself. */
-#include "sim/model/model.h"
+#include "model.h"
 
 static const struct sim_arch_info archs[] = {
     [SIM_ARCH_UNKNOWN] = { "unknown", &sensor_modern, 0xffffffff, 0, 0, false, false, false },

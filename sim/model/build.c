@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units and phases with their usual values. */
-#include "sim/model/model.h"
+#include "model.h"
 
 #include "base/units.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong, and what the sensors make of it. */
-#include "sim/model/model.h"
+#include "model.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that say what happens: phases, processes, faults. */
-#include "sim/model/parse-priv.h"
+#include "parse-priv.h"
 
 #include "base/parse.h"
 #include "base/units.h"
@@ -152,7 +152,8 @@ void life_phase(struct parser *p)
             return;
         }
         phase_values(p, ph);
-        cap_phase(ph);
+        if (p->r == 0)
+            cap_phase(ph);
     }
     parser_end(p, 2);
 }

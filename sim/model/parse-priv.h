@@ -3,7 +3,7 @@
 #ifndef WATTGATE_SIM_PARSE_PRIV_H
 #define WATTGATE_SIM_PARSE_PRIV_H
 
-#include "sim/model/model.h"
+#include "model.h"
 
 struct pair {
     struct str key, value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of a scenario. Settings of the node (gpus, board, seed ...) hold for the whole file,
  * whatever their place, and the last one wins; phases, faults and processes come in order. */
-#include "sim/model/parse-priv.h"
+#include "parse-priv.h"
 
 #include "base/parse.h"
 #include "base/units.h"
@@ -92,8 +92,8 @@ bool parser_duration(struct parser *p, const char *key, int64_t *ret_us)
         *ret_us = SIM_FOREVER;
     else if (parse_duration_us(v, ret_us) < 0 || *ret_us < 0)
         parser_fail(p, v, "is no duration such as 90s, 100ms or forever");
-    else if (*ret_us > INT64_C(3155760000) * US_PER_S)
-        parser_fail(p, v, "is longer than a hundred years; write forever");
+    else if (*ret_us > 366 * 86400 * US_PER_S)
+        parser_fail(p, v, "is longer than a year; write forever");
     return p->r == 0;
 }
 
@@ -102,8 +102,8 @@ bool parser_power(struct parser *p, const char *key, int64_t *ret_mw)
     struct str v = parser_value(p, key);
     if (!v.p)
         return false;
-    if (parse_power_mw(v, ret_mw) < 0 || *ret_mw < 0 || *ret_mw > 100000 * MW_PER_W)
-        parser_fail(p, v, "is no power between 0W and 100kW");
+    if (parse_power_mw(v, ret_mw) < 0 || *ret_mw < 0 || *ret_mw > 10000 * MW_PER_W)
+        parser_fail(p, v, "is no power between 0W and 10kW");
     return p->r == 0;
 }
 
@@ -279,7 +279,8 @@ static void command_board(struct parser *p)
         parser_fail(p, key, "is no board of the simulator, see `wattgate sim --boards`");
     if (arch_name.p && !sim_arch_from_name(arch_name, &arch))
         parser_fail(p, arch_name, "is none of volta ga100 ampere ada hopper blackwell");
-    (void) parser_power(p, "limit", &limit_mw);
+    if (parser_power(p, "limit", &limit_mw) && limit_mw < 1)
+        parser_fail(p, p->words[0], "needs a limit above 0W");
     (void) parser_size(p, "memory", "", &memory_bytes);
     parser_gpus(p, gpus);
     parser_end(p, 2);

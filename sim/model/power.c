@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The integrals. Sums of what phases contribute, each in closed form. */
-#include "sim/model/model.h"
+#include "model.h"
 
 #include "base/units.h"
 
 #include <stdlib.h>
 
 __extension__ typedef __int128 wide; /* watts times years do not fit 64 bits */
+
+/* A scenario may ask for more than fits; then the sum stands still instead of wrapping. */
+static int64_t bounded(wide v)
+{
+    return (int64_t) CLAMP(v, -(wide) (INT64_MAX / 2), (wide) (INT64_MAX / 2));
+}
 
 uint64_t sim_hash(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -48,7 +54,7 @@ static int64_t square_part(const struct sim_phase *p, enum sim_channel c, int64_
         int64_t high = high_before(p, x + p->shift_us) - high_before(p, p->shift_us);
         sum = (wide) p->low[c] * x + (wide) (p->high[c] - p->low[c]) * high;
     }
-    return (int64_t) (sum / divisor(c));
+    return bounded(sum / divisor(c));
 }
 
 static int64_t glide_part(const struct sim_phase *p, int64_t x)
@@ -57,7 +63,7 @@ static int64_t glide_part(const struct sim_phase *p, int64_t x)
         return 0;
     x = MIN(x, p->glide_us);
     wide sum = (wide) p->glide_mw * x - (wide) p->glide_mw * x * x / (2 * p->glide_us);
-    return (int64_t) (sum / 1000);
+    return bounded(sum / 1000);
 }
 
 /* Noise is the derivative of a bounded walk: its integral at cell borders is a hash, linear within
@@ -98,10 +104,10 @@ static int64_t noise_part(const struct sim_phase *p, uint64_t seed, int64_t x)
 /* Integral of the channel over the first x microseconds of the phase. */
 static int64_t phase_part(const struct sim_phase *p, enum sim_channel c, uint64_t seed, int64_t x)
 {
-    int64_t sum = square_part(p, c, x);
+    wide sum = square_part(p, c, x);
     if (c == SIM_POWER_MW)
-        sum += glide_part(p, x) + noise_part(p, seed, x);
-    return sum;
+        sum += (wide) glide_part(p, x) + noise_part(p, seed, x);
+    return bounded(sum);
 }
 
 static size_t find_phase(const struct sim_gpu *g, int64_t t_us)
@@ -144,8 +150,8 @@ int64_t sim_integral(const struct sim_gpu *g, enum sim_channel c, int64_t t_us)
     struct place at = find_place(g, t_us);
     const struct sim_phase *p = &g->phases[at.phase];
     uint64_t seed = sim_hash(g->seed, at.phase, (uint64_t) at.round);
-    return p->before[c] + at.round * g->loop_sum[c] +
-           phase_part(p, c, seed, at.at_us - p->start_us);
+    return bounded((wide) p->before[c] + (wide) at.round * g->loop_sum[c] +
+                   phase_part(p, c, seed, at.at_us - p->start_us));
 }
 
 int64_t sim_mean(const struct sim_gpu *g, enum sim_channel c, int64_t t_us, int64_t window_us)
@@ -154,7 +160,7 @@ int64_t sim_mean(const struct sim_gpu *g, enum sim_channel c, int64_t t_us, int6
     int64_t to_us = MAX(t_us, from_us + 1);
     int64_t sum = sim_integral(g, c, to_us) - sim_integral(g, c, from_us);
     int64_t scale = divisor(c), span = to_us - from_us;
-    return (int64_t) (((wide) sum * scale + span / 2) / span);
+    return bounded(((wide) sum * scale + span / 2) / span);
 }
 
 const struct sim_phase *sim_phase_at(const struct sim_gpu *g, int64_t t_us, int64_t *ret_since_us)
@@ -200,7 +206,7 @@ void sim_gpu_finish(struct sim_gpu *g)
         for (enum sim_channel c = 0; c < SIM_CHANNEL_COUNT; c++) {
             p->before[c] = sum[c];
             if (p->length_us != SIM_FOREVER)
-                sum[c] += phase_part(p, c, 0, p->length_us);
+                sum[c] = bounded((wide) sum[c] + phase_part(p, c, 0, p->length_us));
         }
         if (p->length_us != SIM_FOREVER)
             start_us += p->length_us;

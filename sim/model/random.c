@@ -2,7 +2,7 @@
 /* Random nodes for scoring. The draw knows nothing of data/boards: every unit gets levels of its
  * own around what its family draws, some families have no row anywhere, spin may lie below another
  * unit's held level, and limits may be lowered. */
-#include "sim/model/model.h"
+#include "model.h"
 
 #include "base/strbuf.h"
 #include "base/units.h"

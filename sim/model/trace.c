@@ -2,7 +2,7 @@
 /* A recorded native trace as a scenario: between two samples of a GPU it does what the later one
  * says about the time before it. Where the energy counter was recorded, the power of a stretch is
  * its difference, so that the replay draws exactly what the GPU drew. */
-#include "sim/model/model.h"
+#include "model.h"
 
 #include "base/units.h"
 #include "core/telemetry/codec.h"
@@ -14,7 +14,6 @@
 #define PROCESSES_MAX 4096
 
 struct seen_gpu {
-    bool known;
     uint32_t slot;
     int64_t last_us; /* of its last sample; -1 before the first */
     int64_t value[METRIC_COUNT];
@@ -26,15 +25,18 @@ struct replay {
     const char *name;
     struct err *err;
     struct codec_reader *reader;
-    struct seen_gpu *gpus; /* by entity id */
-    int64_t *process_of;   /* by entity id: index into processes, or -1 */
-    int64_t start_us;      /* time of the first record; -1 before it */
+    struct seen_gpu **gpus; /* by entity id; NULL: no GPU */
+    size_t *process_of;     /* by entity id: 1 + index into processes, or 0 */
+    size_t entities;        /* ids that both have room for */
+    int64_t start_us;       /* time of the first record; -1 before it */
     bool driver_known;
 };
 
 static void replay_done(struct replay *r)
 {
     codec_reader_free(r->reader);
+    for (size_t i = 0; i < r->entities; i++)
+        free(r->gpus[i]);
     free(r->gpus);
     free(r->process_of);
 }
@@ -70,11 +72,33 @@ static void take_driver(struct replay *r, struct str driver)
     r->driver_known = true;
 }
 
+static int make_room(struct replay *r, uint32_t id)
+{
+    if (id < r->entities)
+        return 0;
+    size_t n = MAX(2 * r->entities, (size_t) id + 1);
+    struct seen_gpu **gpus = realloc(r->gpus, n * sizeof(*gpus));
+    r->gpus = gpus ? gpus : r->gpus;
+    size_t *process_of = realloc(r->process_of, n * sizeof(*process_of));
+    r->process_of = process_of ? process_of : r->process_of;
+    if (!gpus || !process_of)
+        return err_sys(r->err, ENOMEM, "trace '%s'", r->name);
+    for (size_t i = r->entities; i < n; i++) {
+        gpus[i] = NULL;
+        process_of[i] = 0;
+    }
+    r->entities = n;
+    return 0;
+}
+
+static struct seen_gpu *find_gpu(const struct replay *r, uint32_t id)
+{
+    return id < r->entities ? r->gpus[id] : NULL;
+}
+
 static int add_gpu(struct replay *r, const struct entity *e)
 {
     struct sim_scenario *s = r->s;
-    if (e->id >= ENTITY_MAX)
-        return 0;
     uint32_t slot = 0;
     while (slot < s->gpus_n && !str_is(e->key, s->gpus[slot].uuid))
         slot++;
@@ -87,7 +111,11 @@ static int add_gpu(struct replay *r, const struct entity *e)
             str_copy(g->product, sizeof(g->product), e->name);
         str_copy(g->uuid, sizeof(g->uuid), e->key);
     }
-    r->gpus[e->id] = (struct seen_gpu){ .known = true, .slot = slot, .last_us = -1 };
+    if (!r->gpus[e->id])
+        r->gpus[e->id] = malloc(sizeof(*r->gpus[e->id]));
+    if (!r->gpus[e->id])
+        return err_sys(r->err, ENOMEM, "trace '%s'", r->name);
+    *r->gpus[e->id] = (struct seen_gpu){ .slot = slot, .last_us = -1 };
     take_driver(r, e->driver);
     return 0;
 }
@@ -95,7 +123,8 @@ static int add_gpu(struct replay *r, const struct entity *e)
 static int add_process(struct replay *r, const struct entity *e, int64_t t_us)
 {
     struct sim_scenario *s = r->s;
-    if (e->id >= ENTITY_MAX || e->parent >= ENTITY_MAX || !r->gpus[e->parent].known || e->index < 0)
+    const struct seen_gpu *gpu = find_gpu(r, e->parent);
+    if (!gpu || e->index < 0)
         return 0;
     if (s->processes_n == PROCESSES_MAX)
         return err_set(r->err, -ENOSPC, "%s: more than %d processes", r->name, PROCESSES_MAX);
@@ -105,11 +134,11 @@ static int add_process(struct replay *r, const struct entity *e, int64_t t_us)
     }
     if (!s->processes)
         return err_sys(r->err, ENOMEM, "trace '%s'", r->name);
-    uint32_t slot = r->gpus[e->parent].slot;
+    uint32_t slot = gpu->slot;
     struct sim_process *p = &s->processes[s->processes_n];
     *p = (struct sim_process){ .pid = (uint32_t) e->index, .from_us = t_us, .to_us = SIM_FOREVER };
     p->gpus[slot / 64] = UINT64_C(1) << (slot % 64);
-    r->process_of[e->id] = (int64_t) s->processes_n++;
+    r->process_of[e->id] = ++s->processes_n;
     return 0;
 }
 
@@ -199,8 +228,8 @@ static int64_t energy_power(const struct seen_gpu *before, const struct seen_gpu
 
 static int add_sample(struct replay *r, const struct sample *sample, int64_t t_us)
 {
-    struct seen_gpu *g = sample->entity < ENTITY_MAX ? &r->gpus[sample->entity] : NULL;
-    if (!g || !g->known)
+    struct seen_gpu *g = find_gpu(r, sample->entity);
+    if (!g)
         return 0;
     struct sim_gpu *gpu = &r->s->gpus[g->slot];
     struct seen_gpu now = *g;
@@ -224,15 +253,22 @@ static int add_sample(struct replay *r, const struct sample *sample, int64_t t_u
 
 static int take(struct replay *r, const struct record *rec)
 {
+    if (rec->mono_us < 0)
+        return 0;
     if (r->start_us < 0)
         r->start_us = rec->mono_us;
     int64_t t_us = MAX(rec->mono_us - r->start_us, 0);
+    if (rec->kind == RECORD_ENTITY) { /* the codec keeps ids below ENTITY_MAX */
+        int bad = make_room(r, rec->u.entity.id);
+        if (bad < 0)
+            return bad;
+    }
     if (rec->kind == RECORD_ENTITY && rec->u.entity.kind == ENTITY_GPU)
         return add_gpu(r, &rec->u.entity);
     if (rec->kind == RECORD_ENTITY && rec->u.entity.kind == ENTITY_PROCESS)
         return add_process(r, &rec->u.entity, t_us);
-    if (rec->kind == RECORD_GONE && rec->u.gone < ENTITY_MAX && r->process_of[rec->u.gone] >= 0)
-        r->s->processes[r->process_of[rec->u.gone]].to_us = t_us;
+    if (rec->kind == RECORD_GONE && rec->u.gone < r->entities && r->process_of[rec->u.gone])
+        r->s->processes[r->process_of[rec->u.gone] - 1].to_us = t_us;
     return rec->kind == RECORD_SAMPLE ? add_sample(r, &rec->u.sample, t_us) : 0;
 }
 
@@ -273,12 +309,8 @@ int sim_parse_trace(const char *name, struct str text, struct sim_scenario **ret
     AUTO(sim_scenario) struct sim_scenario *s = calloc(1, sizeof(*s));
     AUTO(replay) struct replay r = { .s = s, .name = name, .err = err, .start_us = -1 };
     r.reader = codec_reader_new();
-    r.gpus = calloc(ENTITY_MAX, sizeof(*r.gpus));
-    r.process_of = malloc(ENTITY_MAX * sizeof(*r.process_of));
-    if (!s || !r.reader || !r.gpus || !r.process_of)
+    if (!s || !r.reader)
         return err_sys(err, ENOMEM, "trace '%s'", name);
-    for (size_t i = 0; i < ENTITY_MAX; i++)
-        r.process_of[i] = -1;
     s->driver_number = 580095;
     str_copy(s->driver, sizeof(s->driver), STR("580.95.05"));
     s->cuda = 13000;

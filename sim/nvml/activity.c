@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Utilisation, clocks, temperatures, memory, traffic. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/units.h"
 

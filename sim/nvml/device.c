@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device is: numbers that do not change while it runs. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Event sets. The one kind of event here is the critical Xid. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/units.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/nvml/exports.h"
+#include "exports.h"
 
-#include "sim/nvml/exports.def"
-#include "sim/nvml/state.h"
+#include "exports.def"
+#include "state.h"
 
 #include <string.h>
 

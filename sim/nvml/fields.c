@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvmlDeviceGetFieldValues. The ids from 251 on mean different things in different drivers. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/units.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU performance monitoring: a metric is what happened between two samples. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/units.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory errors, links, fabric; and what only the tests ask. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/strbuf.h"
 

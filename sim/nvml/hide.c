@@ -2,7 +2,7 @@
 /* An older driver's library has fewer functions, and programs find that out by dlsym. One library
  * plays all versions: at load it spoils the names that its version lacks in its own string table,
  * so that looking them up fails as it does on the real thing. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include <link.h>
 #include <string.h>

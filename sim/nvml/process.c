@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who owns a context. Three layouts of one list, by function and driver version. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/parse.h"
 #include "base/units.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/units.h"
-#include "sim/nvml/exports.h"
+#include "exports.h"
 #include "sys/vclock.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef WATTGATE_SIM_NVML_STATE_H
 #define WATTGATE_SIM_NVML_STATE_H
 
-#include "sim/model/model.h"
+#include "../model/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>

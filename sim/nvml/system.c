@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Start and stop, versions, error texts, and from numbers and names to handles. */
-#include "sim/nvml/state.h"
+#include "state.h"
 
 #include "base/parse.h"
 

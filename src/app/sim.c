@@ -312,14 +312,43 @@ static int wait_child(pid_t pid, int *ret_status, struct err *err)
 }
 
 static _Noreturn void child_main(const struct stage *stage, const struct standin *s,
-                                 const struct sim_options *o, char **argv)
+                                 const struct sim_options *o, char **argv, const sigset_t *mask)
 {
+    (void) sigprocmask(SIG_SETMASK, mask, NULL);
     if (set_environment(stage, s, o) < 0)
         _exit(125);
     execvp(argv[0], argv);
     int errnum = errno;
     dprintf(STDERR_FILENO, "wattgate sim: run '%s': %s\n", argv[0], strerror(errnum));
     _exit(errnum == ENOENT ? 127 : 126);
+}
+
+/* Signals wait until both sides know what to do with them, so that none is lost and the directory
+ * is always removed. */
+static int run_child(const struct stage *stage, const struct standin *s,
+                     const struct sim_options *o, char **argv, int *ret_status, struct err *err)
+{
+    static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+    struct sigaction pass = { .sa_handler = pass_on }, ignore = { .sa_handler = SIG_IGN };
+    sigset_t all, before;
+    sigfillset(&all);
+    (void) sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid == 0)
+        child_main(stage, s, o, argv, &before);
+    int errnum = errno;
+    if (pid > 0) {
+        child_pid = pid;
+        for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+            (void) sigaction(passed[i], &pass, NULL);
+        /* The terminal sends these to the program as well. */
+        (void) sigaction(SIGINT, &ignore, NULL);
+        (void) sigaction(SIGQUIT, &ignore, NULL);
+    }
+    (void) sigprocmask(SIG_SETMASK, &before, NULL);
+    if (pid < 0)
+        return err_sys(err, errnum, "start the program");
+    return wait_child(pid, ret_status, err);
 }
 
 int sim_run(const struct sim_options *o, char **argv, int *ret_status, struct err *err)
@@ -331,18 +360,5 @@ int sim_run(const struct sim_options *o, char **argv, int *ret_status, struct er
     if (r < 0 || (r = compose(&s, o, &text, err)) < 0 ||
         (r = stage_make(&stage, o, strbuf_str(&text), err)) < 0)
         return r;
-    pid_t pid = fork();
-    if (pid < 0)
-        return err_sys(err, errno, "start the program");
-    if (pid == 0)
-        child_main(&stage, &s, o, argv);
-    static const int signals[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
-    struct sigaction pass = { .sa_handler = pass_on }, ignore = { .sa_handler = SIG_IGN };
-    child_pid = pid;
-    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-        (void) sigaction(signals[i], &pass, NULL);
-    /* The terminal sends these to the program as well. */
-    (void) sigaction(SIGINT, &ignore, NULL);
-    (void) sigaction(SIGQUIT, &ignore, NULL);
-    return wait_child(pid, ret_status, err);
+    return run_child(&stage, &s, o, argv, ret_status, err);
 }

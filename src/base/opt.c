@@ -217,6 +217,7 @@ int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_f
         if (!is_option && stop_at_first)
             options = false;
     }
+    argv[1 + n] = NULL;
     *ret_n = n;
     return 0;
 }

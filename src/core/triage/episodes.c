@@ -224,6 +224,7 @@ void episode_gap(struct triage *t, struct device *d)
     track_clear(&d->util);
     track_clear(&d->mem);
     track_clear(&d->link);
+    track_clear(&d->exchange);
     track_clear(&d->sm);
     d->still_since_us = -1;
 }

@@ -238,3 +238,41 @@ void findings_step(struct triage *t, struct device *d, const struct signals *s,
                   "%" PRId64 " MiB held for %" PRId64 " s without work", d->mem_used_bytes >> 20,
                   (t->now_us - d->said.since_us[FINDING_EMPTY_ALLOCATION]) / US_PER_S);
 }
+
+#define ODD_US (30 * US_PER_S) /* how long the many and the few must both have stood still */
+
+/* Spinning in a collective, by rule or by name. */
+static bool stalls(const struct triage *t, const struct device *d)
+{
+    bool may = d->pub.state == STATE_DEADLOCK ||
+               (d->pub.state == STATE_UNRESOLVED && d->pub.candidates & CANDIDATE(STATE_DEADLOCK));
+    return may && d->still_since_us >= 0 && t->now_us - d->still_since_us >= ODD_US;
+}
+
+static bool rests(const struct triage *t, const struct device *d)
+{
+    return (d->pub.state == STATE_HELD || d->pub.state == STATE_LOST) &&
+           t->now_us - d->pub.since_us >= ODD_US;
+}
+
+/* Measured hangs show it: the culprit is held or lost while its peers spin at 100 %. */
+void findings_tick(struct triage *t)
+{
+    uint32_t many = 0, few = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        many += stalls(t, t->devices[i]);
+        few += rests(t, t->devices[i]);
+    }
+    if (!few || many < 2 || few * 2 > many) {
+        t->odd_told = t->odd_told && many >= 2; /* the stall is over: tell the next one */
+        return;
+    }
+    if (t->odd_told)
+        return;
+    t->odd_told = true;
+    for (size_t i = 0; i < t->n; i++)
+        if (rests(t, t->devices[i]))
+            find(t, t->devices[i], FINDING_ODD_ONE_OUT, "peers.odd-one-out",
+                 "%s while %" PRIu32 " GPUs spin without moving anything",
+                 state_name(t->devices[i]->pub.state), many);
+}

@@ -36,6 +36,7 @@ static const char *const finding_names[] = {
     [FINDING_WORKER_STUCK] = "worker_stuck",
     [FINDING_BLIND] = "blind",
     [FINDING_TIME] = "time",
+    [FINDING_ODD_ONE_OUT] = "odd_one_out",
     [FINDING_READER] = "reader",
 };
 _Static_assert(ARRAY_SIZE(finding_names) == FINDING_COUNT, "every finding needs a name");

@@ -118,7 +118,7 @@ struct device {
     const struct board *board;
     int64_t limit_default_mw;
     int64_t interval_us; /* shortest spacing of samples seen; 0 not yet */
-    struct track power, util, mem, link, sm;
+    struct track power, util, mem, link, exchange, sm;
     struct rate energy, pcie_tx, pcie_rx, nvlink_tx, nvlink_rx, ecc;
     bool mem_seen, link_seen, sm_seen;
     enum amount owner;
@@ -176,6 +176,7 @@ struct triage {
         int64_t anchor_mw[ANCHOR_COUNT];
     } * stored;
     size_t n_stored;
+    char node_key[64]; /* of the node that the stream is about; a device once it gives watts */
     enum stream_clock clock;
     int64_t interval_us;
     int64_t wall_offset_us; /* wall = stream time + this */
@@ -184,6 +185,7 @@ struct triage {
     bool headed, finished;
     int64_t tick_us; /* spacing of the latest ticks, 0 not known */
     int64_t last_tick_us;
+    bool odd_told;
 };
 
 /* window of this device: at least the rule's, and wide enough for its sampling */
@@ -215,6 +217,8 @@ void strip_publish(struct device *d);
 
 /* ---- findings.c ---- */
 void findings_sample(struct triage *t, struct device *d, const struct sample *s);
+/* At each tick: GPUs that differ from the many that stall. */
+void findings_tick(struct triage *t);
 void findings_step(struct triage *t, struct device *d, const struct signals *s,
                    const struct verdict *v, const struct track_view *power);
 void find(struct triage *t, struct device *d, enum finding_kind kind, const char *rule,

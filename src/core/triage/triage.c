@@ -166,8 +166,10 @@ static int take_device(struct triage *t, const struct entity *e, struct err *err
 
 static int take_entity(struct triage *t, const struct entity *e, struct err *err)
 {
-    if (e->kind == ENTITY_GPU || (e->kind == ENTITY_NODE && e->parent == ENTITY_NONE))
+    if (e->kind == ENTITY_GPU)
         return take_device(t, e, err);
+    if (e->kind == ENTITY_NODE)
+        str_copy(t->node_key, sizeof(t->node_key), e->key);
     if (bind_entity(t, e->id, NULL) < 0)
         return err_sys(err, ENOMEM, "triage");
     if (e->kind == ENTITY_PROCESS && host_entity(t, e) < 0)
@@ -247,7 +249,8 @@ static void take_util(struct triage *t, struct device *d, const struct sample *s
     track_add(&d->util, t->now_us, util, device_window_us(t, d));
 }
 
-/* Traffic over all links that the sample tells of, in bytes a second. */
+/* Traffic over all links that the sample tells of, in bytes a second. Loading data comes over PCIe
+ * one way; what devices exchange goes over NVLink, or over PCIe both ways. */
 static void take_links(struct triage *t, struct device *d, const struct sample *s)
 {
     static const enum metric gauges[] = { METRIC_PCIE_TX_BPS, METRIC_PCIE_RX_BPS,
@@ -255,7 +258,7 @@ static void take_links(struct triage *t, struct device *d, const struct sample *
     struct rate *rates[] = { &d->pcie_tx, &d->pcie_rx, &d->nvlink_tx, &d->nvlink_rx };
     static const enum metric counters[] = { METRIC_PCIE_TX_BYTES, METRIC_PCIE_RX_BYTES,
                                             METRIC_NVLINK_TX_BYTES, METRIC_NVLINK_RX_BYTES };
-    int64_t total = 0, value, per_s, delta;
+    int64_t total = 0, value, per_s, delta, part[4] = { 0 };
     bool any = false;
     for (size_t i = 0; i < ARRAY_SIZE(gauges); i++) {
         bool counted = sample_get(s, counters[i], &value) &&
@@ -263,11 +266,14 @@ static void take_links(struct triage *t, struct device *d, const struct sample *
         if (!counted && !sample_get(s, gauges[i], &per_s))
             continue;
         any = true;
-        total = per_s > INT64_MAX - total ? INT64_MAX : total + MAX(per_s, 0);
+        part[i] = CLAMP(per_s, 0, INT64_MAX / 8);
+        total += part[i];
     }
     if (any) {
+        int64_t exchange = 2 * MIN(part[0], part[1]) + part[2] + part[3];
         d->link_seen = true;
         track_add(&d->link, t->now_us, total, device_window_us(t, d));
+        track_add(&d->exchange, t->now_us, exchange, device_window_us(t, d));
     }
 }
 
@@ -339,10 +345,11 @@ static enum util_kind util_of(const struct triage *t, struct device *d, int64_t 
 
 static enum amount link_of(const struct triage *t, struct device *d, int64_t window_us)
 {
-    struct track_view v;
+    struct track_view v, exchange;
     if (!d->link_seen || !track_look(&d->link, t->now_us, window_us, &v))
         return AMOUNT_UNKNOWN;
-    if (v.median >= t->rules->much_link_bps)
+    if (track_look(&d->exchange, t->now_us, window_us, &exchange) &&
+        exchange.median >= t->rules->much_link_bps)
         return AMOUNT_MUCH;
     return v.max > t->rules->quiet_link_bps ? AMOUNT_SOME : AMOUNT_NONE;
 }
@@ -537,9 +544,19 @@ static void take_device_sample(struct triage *t, struct device *d, const struct 
         episode_power(d, t->now_us, mw);
 }
 
-static int take_sample(struct triage *t, const struct sample *s)
+static int take_sample(struct triage *t, const struct sample *s, struct err *err)
 {
     struct device *d = device_by_entity(t, s->entity);
+    if (!d && sample_find(s, METRIC_NODE_POWER_MW)) {
+        struct entity node = { .id = s->entity,
+                               .kind = ENTITY_NODE,
+                               .parent = ENTITY_NONE,
+                               .index = -1,
+                               .key = str_from(t->node_key) };
+        if (take_device(t, &node, err) < 0)
+            return -ENOMEM;
+        d = device_by_entity(t, s->entity);
+    }
     if (d)
         take_device_sample(t, d, s);
     else
@@ -588,6 +605,7 @@ static void take_tick(struct triage *t)
         if (t->now_us - d->pub.last_us > device_gap_us(t, d) && t->tick_us < t->rules->lost_us)
             lose(t, d, "device.silent", "no sample while others go on");
     }
+    findings_tick(t);
 }
 
 static void take_note(struct triage *t, const struct note *n)
@@ -655,7 +673,7 @@ int triage_feed(struct triage *t, const struct record *r, struct err *err)
     case RECORD_ENTITY:
         return take_entity(t, &r->u.entity, err);
     case RECORD_SAMPLE:
-        return take_sample(t, &r->u.sample);
+        return take_sample(t, &r->u.sample, err);
     case RECORD_TICK:
         take_tick(t);
         return 0;

@@ -54,6 +54,7 @@ enum finding_kind {
     FINDING_WORKER_STUCK, /* the sampler of this device hangs in the driver */
     FINDING_BLIND,        /* the node's driver answers nobody */
     FINDING_TIME,         /* time went back or jumped in the stream */
+    FINDING_ODD_ONE_OUT,  /* few GPUs are held while many stall: where to look first */
     FINDING_READER,       /* the reader dropped or kept something odd */
     FINDING_COUNT
 };

@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "source/nvml/nvml-about.h"
 #include "sys/clock.h"
-#include "sys/dl.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,9 +26,9 @@ static void nvml_close(struct source *base)
         return;
     struct nvml_source *s = of(base);
     nvml_stop(s);
+    /* The library stays loaded: it may have left threads behind that run in it. */
     for (uint32_t i = 0; i < s->gpus_n; i++)
         nvml_forget_processes(&s->gpus[i]);
-    dl_close(s->lib);
     free(s->gpm);
     free(s->sysroot);
     free(s);

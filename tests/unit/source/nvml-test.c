@@ -476,9 +476,6 @@ static void abilities(void)
                       "gpus 2\nboard h100\nprocess gpus=0 pid=4242424 from=0s\n"
                       "fault field gpus=1 field=186 code=3\n");
     nvml_source.about(&t.env, &list);
-    for (size_t i = 0; i < list.n; i++)
-        tap_note("%s %d '%s' '%s'", list.items[i].id, (int) list.items[i].ability,
-                 list.items[i].why, list.items[i].remedy);
     CHECK_EQ(ability_of(&list, "nvml.library")->ability, ABILITY_YES);
     CHECK_HAS(ability_of(&list, "nvml.driver")->why, "580.95.05");
     CHECK_EQ(ability_of(&list, "nvml.power_average")->ability, ABILITY_YES);
