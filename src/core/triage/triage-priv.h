@@ -194,6 +194,7 @@ struct process {
 struct triage {
     const struct triage_rules *rules;
     const struct board_set *boards;
+    const struct board *assumed; /* for devices of unknown product, or NULL */
     struct triage_sink sink;
     struct device **devices;
     size_t n;

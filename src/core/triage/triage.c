@@ -159,6 +159,8 @@ static int take_device(struct triage *t, const struct entity *e, struct err *err
     if (e->name.n) {
         str_copy(d->pub.name, sizeof(d->pub.name), e->name);
         d->board = board_find(t->boards, e->name);
+    } else if (!d->board) {
+        d->board = t->assumed;
     }
     anchors_refresh(t, d);
     return 0;
@@ -174,6 +176,17 @@ static int take_entity(struct triage *t, const struct entity *e, struct err *err
         return err_sys(err, ENOMEM, "triage");
     if (e->kind == ENTITY_PROCESS && host_entity(t, e) < 0)
         return err_sys(err, ENOMEM, "triage");
+    return 0;
+}
+
+int triage_assume_product(struct triage *t, struct str product, struct err *err)
+{
+    t->assumed = board_find(t->boards, product);
+    for (size_t i = 0; i < t->boards->n && !t->assumed; i++)
+        if (str_is_nocase(product, t->boards->boards[i].name))
+            t->assumed = &t->boards->boards[i];
+    if (!t->assumed)
+        return err_set(err, -ENOENT, "no board table knows '%.*s'", STR_ARG(product));
     return 0;
 }
 
