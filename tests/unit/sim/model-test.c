@@ -66,7 +66,7 @@ static void instant_is_a_window(void)
 {
     AUTO(sim_scenario)
     struct sim_scenario *s = parse(
-        "gpus 1\nsensor phase=0ms\nphase work noise=0W power=600W low=100W period=1s duty=50%");
+        "gpus 1\nsensor phase=0ms\nphase work noise=0W power=600W low=100W period=331ms duty=50%");
     const struct sim_gpu *g = &s->gpus[0];
     for (int64_t t = 2 * US_PER_S; t < 4 * US_PER_S; t += 13 * US_PER_MS) {
         struct sensor_reading r = sim_sensor(s, g, t);
