@@ -172,7 +172,12 @@ static int open_run(struct run *run, struct err *err)
         return r;
     run->anchors = anchors_new(&run->store, &run->notes);
     run->triage = triage_new(&run->tables.triage, &run->tables.boards, &sink);
-    return run->anchors && run->triage ? 0 : err_sys(err, ENOMEM, "triage");
+    if (!run->anchors || !run->triage)
+        return err_sys(err, ENOMEM, "triage");
+    if (!run->rq->board)
+        return 0;
+    r = triage_assume_product(run->triage, str_from(run->rq->board), err);
+    return r < 0 ? err_prefix(err, "--board") : 0;
 }
 
 static void close_run(struct run *run)

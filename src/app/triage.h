@@ -12,6 +12,7 @@ struct triage_request {
     bool follow;        /* say each change of state as it happens; live: go on until interrupted */
     bool episodes;      /* list them below the picture */
     int64_t for_us;     /* live: how long to look */
+    const char *board;       /* product to assume where the input names none, or NULL */
     const char *record; /* also write the records to this trace, or NULL */
     const char *calibration; /* file of kept levels, or NULL: the default one */
 };

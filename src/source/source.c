@@ -3,8 +3,7 @@
 
 #include "source/amdgpu/amdgpu.h"
 #include "source/host/host.h"
-
-extern const struct source_ops nvml_source;
+#include "source/nvml/nvml.h"
 
 /* One line a source; the order is the order of asking. */
 const struct source_ops *const source_table[] = {

@@ -401,7 +401,7 @@ int codec_read(struct codec_reader *r, struct str line, const struct record **re
     if (!line.n)
         return 0;
     char kind = *c.at++;
-    if (strchr("EHAN", kind)) {
+    if (kind == 'E' || kind == 'H' || kind == 'A' || kind == 'N') {
         strbuf_clear(&r->texts);
         if (!strbuf_room(&r->texts, line.n)) /* so that unescaped texts do not move */
             return err_sys(err, ENOMEM, "read a record");

@@ -9,20 +9,19 @@
 #define AVERAGE_ERROR_PERMILLE 20
 
 /* Integration prefers the 1 s average, which leaves no time unseen. */
-static bool pick_power(struct device *d, const struct sample *s, int64_t *ret_mw)
+static bool pick_power(struct device *d, const struct readings *s, int64_t *ret_mw)
 {
-    if (sample_get(s, METRIC_POWER_AVERAGE_MW, ret_mw)) {
+    if (got(s, METRIC_POWER_AVERAGE_MW, ret_mw)) {
         d->energy_is_average = true;
         return true;
     }
     if (d->energy_is_average)
         return false;
-    return sample_get(s, METRIC_POWER_INSTANT_MW, ret_mw) ||
-           sample_get(s, METRIC_POWER_DRAW_MW, ret_mw) ||
-           sample_get(s, METRIC_NODE_POWER_MW, ret_mw);
+    return got(s, METRIC_POWER_INSTANT_MW, ret_mw) || got(s, METRIC_POWER_DRAW_MW, ret_mw) ||
+           got(s, METRIC_NODE_POWER_MW, ret_mw);
 }
 
-void energy_sample(struct triage *t, struct device *d, const struct sample *s)
+void energy_sample(struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t mw, counter, per_s, delta;
     if (pick_power(d, s, &mw) && mw >= 0) {
@@ -32,7 +31,7 @@ void energy_sample(struct triage *t, struct device *d, const struct sample *s)
         d->energy_power_mw = mw;
         d->last_power_us = t->now_us;
     }
-    if (sample_get(s, METRIC_ENERGY_UJ, &counter)) {
+    if (got(s, METRIC_ENERGY_UJ, &counter)) {
         int64_t since = d->energy.last_us;
         bool before = d->energy.seen;
         if (rate_add(&d->energy, t->now_us, counter, &per_s, &delta)) {

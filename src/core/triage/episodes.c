@@ -8,15 +8,21 @@
 
 /* ---- strips: the stream in at most STRIP_SLOTS equal slots, halved when it grows ---- */
 
+_Static_assert(STRIP_SLOTS % 2 == 0, "slots are folded in pairs");
+
+/* Two slots become one; the half that is left over is empty. */
 static void strip_fold(struct strip *s)
 {
-    for (unsigned i = 0; i < STRIP_SLOTS; i++) {
-        unsigned from = i * 2;
-        bool inside = from + 1 < STRIP_SLOTS + 1 && from < STRIP_SLOTS;
-        s->power_sum[i] = inside ? s->power_sum[from] + s->power_sum[from + 1] : 0;
-        s->power_n[i] = inside ? s->power_n[from] + s->power_n[from + 1] : 0;
+    for (unsigned i = 0; i < STRIP_SLOTS / 2; i++) {
+        s->power_sum[i] = s->power_sum[2 * i] + s->power_sum[2 * i + 1];
+        s->power_n[i] = s->power_n[2 * i] + s->power_n[2 * i + 1];
         for (unsigned k = 0; k < STATE_COUNT; k++)
-            s->us[i][k] = inside ? s->us[from][k] + s->us[from + 1][k] : 0;
+            s->us[i][k] = s->us[2 * i][k] + s->us[2 * i + 1][k];
+    }
+    for (unsigned i = STRIP_SLOTS / 2; i < STRIP_SLOTS; i++) {
+        s->power_sum[i] = 0;
+        s->power_n[i] = 0;
+        memset(s->us[i], 0, sizeof(s->us[i]));
     }
     s->width_us *= 2;
 }

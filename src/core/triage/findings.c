@@ -70,7 +70,7 @@ static bool lasts(struct triage *t, struct device *d, enum finding_kind kind, bo
     return t->now_us - d->said.since_us[kind] >= need_us;
 }
 
-static void faults(struct triage *t, struct device *d, const struct sample *s)
+static void faults(struct triage *t, struct device *d, const struct readings *s)
 {
     static const struct {
         enum metric metric;
@@ -82,36 +82,32 @@ static void faults(struct triage *t, struct device *d, const struct sample *s)
     };
     int64_t value, per_s, delta;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (sample_get(s, rows[i].metric, &value) && value > 0)
+        if (got(s, rows[i].metric, &value) && value > 0)
             find_once(t, d, FINDING_FAULTED_BOARD, rows[i].rule, "%s (%" PRId64 ")", rows[i].words,
                       value);
-    if (sample_get(s, METRIC_ECC_UNCORRECTED, &value) &&
+    if (got(s, METRIC_ECC_UNCORRECTED, &value) &&
         rate_add(&d->ecc, t->now_us, value, &per_s, &delta) && delta > 0)
         find_once(t, d, FINDING_FAULTED_BOARD, "fault.ecc",
                   "%" PRId64 " new uncorrectable ECC errors", delta);
 }
 
-static void errors(struct triage *t, struct device *d, const struct sample *s)
+static void errors(struct triage *t, struct device *d, const struct readings *s)
 {
-    uint32_t bad = 0;
-    const char *first = "";
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->obs[i].status == OBS_ERROR && !bad++)
-            first = metric_info(s->obs[i].metric)->name;
-    const struct obs *power = sample_find(s, METRIC_POWER_DRAW_MW);
-    bool power_bad = power && power->status == OBS_ERROR;
-    if (bad && (power_bad || bad > 1))
+    bool power_bad =
+        bit_of(s->named, METRIC_POWER_DRAW_MW) && s->status[METRIC_POWER_DRAW_MW] == OBS_ERROR;
+    if (s->errors > 1 || (s->errors && power_bad))
         find_once(t, d, FINDING_FAULTED_BOARD, "fault.errors",
-                  "%" PRIu32 " readings answer with an error, the first is %s", bad, first);
+                  "%" PRIu32 " readings answer with an error, the first is %s", s->errors,
+                  metric_info(s->first_error)->name);
 }
 
-static void frozen_sensor(struct triage *t, struct device *d, const struct sample *s)
+static void frozen_sensor(struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t mw = 0, temp = -1, util = -1;
-    if (d->pub.power_metric == METRIC_UNKNOWN || !sample_get(s, d->pub.power_metric, &mw))
+    if (d->pub.power_metric == METRIC_UNKNOWN || !got(s, d->pub.power_metric, &mw))
         return;
-    (void) sample_get(s, METRIC_TEMP_GPU_MC, &temp);
-    (void) sample_get(s, METRIC_UTIL_GPU_PERMILLE, &util);
+    (void) got(s, METRIC_TEMP_GPU_MC, &temp);
+    (void) got(s, METRIC_UTIL_GPU_PERMILLE, &util);
     if (mw != d->frozen_mw || !d->frozen_n) {
         if (d->stuck_sensor)
             over(d, FINDING_STUCK_SENSOR);
@@ -138,7 +134,7 @@ static void frozen_sensor(struct triage *t, struct device *d, const struct sampl
               mw, d->frozen_n, temp_moved, util_moved);
 }
 
-static void settings(struct triage *t, struct device *d, const struct sample *s)
+static void settings(struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t value;
     int64_t limit = d->pub.limit_mw, usual = d->limit_default_mw;
@@ -154,7 +150,7 @@ static void settings(struct triage *t, struct device *d, const struct sample *s)
         find_once(t, d, FINDING_SMOOTHING_FLOOR, "smoothing.on", "power smoothing is enabled");
     else
         over(d, FINDING_SMOOTHING_FLOOR);
-    if (sample_get(s, METRIC_THROTTLE_REASONS, &value)) {
+    if (got(s, METRIC_THROTTLE_REASONS, &value)) {
         bool trouble = (value & TROUBLE_REASONS) != 0;
         if (lasts(t, d, FINDING_THROTTLED, trouble, t->rules->window_us))
             find_once(t, d, FINDING_THROTTLED, "clocks.throttled",
@@ -163,32 +159,29 @@ static void settings(struct triage *t, struct device *d, const struct sample *s)
     }
 }
 
-static void events(struct triage *t, struct device *d, const struct sample *s)
+/* Exporters repeat the last Xid for ever; 0 is none. */
+static void events(struct triage *t, struct device *d, const struct readings *s)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        const struct obs *o = &s->obs[i];
-        if (o->metric != METRIC_XID || o->status != OBS_VALUE)
-            continue;
-        /* exporters repeat the last Xid for ever; 0 is none */
-        if (o->value > 0 && o->value != d->said.since_us[FINDING_XID])
-            find(t, d, FINDING_XID, "xid.reported", "Xid %" PRId64, o->value);
-        d->said.since_us[FINDING_XID] = o->value;
-    }
+    int64_t xid;
+    if (!got(s, METRIC_XID, &xid))
+        return;
+    if (xid > 0 && xid != d->said.since_us[FINDING_XID])
+        find(t, d, FINDING_XID, "xid.reported", "Xid %" PRId64, xid);
+    d->said.since_us[FINDING_XID] = xid;
 }
 
-static void vanished(struct triage *t, struct device *d, const struct sample *s)
+static void vanished(struct triage *t, struct device *d, const struct readings *s)
 {
-    const struct obs *o =
-        d->pub.power_metric == METRIC_UNKNOWN ? NULL : sample_find(s, d->pub.power_metric);
-    bool gone = d->power_was_there && o && o->status != OBS_VALUE && o->status != OBS_TIMED_OUT &&
-                o->status != OBS_LOST;
-    if (o && o->status == OBS_VALUE)
+    enum metric m = d->pub.power_metric;
+    if (m == METRIC_UNKNOWN || !bit_of(s->named, m))
+        return;
+    if (s->status[m] == OBS_VALUE) {
         d->power_was_there = true;
-    if (gone)
-        find_once(t, d, FINDING_METRICS_VANISHED, "power.vanished",
-                  "power was readable and now is %s", obs_status_name(o->status));
-    else if (o && o->status == OBS_VALUE)
         over(d, FINDING_METRICS_VANISHED);
+    } else if (d->power_was_there && s->status[m] != OBS_TIMED_OUT && s->status[m] != OBS_LOST) {
+        find_once(t, d, FINDING_METRICS_VANISHED, "power.vanished",
+                  "power was readable and now is %s", obs_status_name(s->status[m]));
+    }
 }
 
 static void compare_clocks(struct triage *t, struct device *d)
@@ -203,7 +196,7 @@ static void compare_clocks(struct triage *t, struct device *d)
                   b / UJ_PER_J);
 }
 
-void findings_sample(struct triage *t, struct device *d, const struct sample *s)
+void findings_sample(struct triage *t, struct device *d, const struct readings *s)
 {
     faults(t, d, s);
     errors(t, d, s);

@@ -5,6 +5,32 @@
 
 #include "core/triage/triage.h"
 
+/* ---- a sample, spread out so that each reading is found at once ---- */
+
+struct readings {
+    uint64_t have[(METRIC_COUNT + 63) / 64];
+    int64_t value[METRIC_COUNT];
+    enum obs_status status[METRIC_COUNT]; /* of what the sample names, see `named` */
+    uint64_t named[(METRIC_COUNT + 63) / 64];
+    uint32_t errors; /* readings that answer with an error */
+    enum metric first_error;
+    bool lost, timed_out;
+};
+
+static inline bool bit_of(const uint64_t *bits, enum metric m)
+{
+    return bits[m / 64] >> (m % 64) & 1;
+}
+
+/* As sample_get(). */
+static inline bool got(const struct readings *s, enum metric m, int64_t *ret)
+{
+    if (!bit_of(s->have, m))
+        return false;
+    *ret = s->value[m];
+    return true;
+}
+
 /* ---- window.c: the last seconds of one reading, in at most TRACK_SLOTS means ---- */
 
 #define TRACK_SLOTS 16
@@ -12,8 +38,10 @@
 struct track {
     int64_t at_us[TRACK_SLOTS]; /* start of each slot */
     int64_t sum[TRACK_SLOTS];
+    int64_t value[TRACK_SLOTS]; /* sum / count */
     int32_t count[TRACK_SLOTS];
-    uint32_t first, n; /* ring */
+    uint32_t first, n;           /* ring */
+    int64_t sorted[TRACK_SLOTS]; /* the n values in order */
 };
 
 struct track_view {
@@ -24,6 +52,8 @@ struct track_view {
 void track_add(struct track *k, int64_t at_us, int64_t value, int64_t window_us);
 /* False when nothing of the window is left at now_us. */
 bool track_look(struct track *k, int64_t now_us, int64_t window_us, struct track_view *ret);
+/* Only the highest; cheaper. */
+bool track_max(struct track *k, int64_t now_us, int64_t window_us, int64_t *ret_max);
 void track_clear(struct track *k);
 
 /* A counter turned into a rate a second; a decrease (reset, wrap) gives nothing once. */
@@ -164,6 +194,7 @@ struct process {
 struct triage {
     const struct triage_rules *rules;
     const struct board_set *boards;
+    const struct board *assumed; /* for devices of unknown product, or NULL */
     struct triage_sink sink;
     struct device **devices;
     size_t n;
@@ -185,6 +216,7 @@ struct triage {
     bool headed, finished;
     int64_t tick_us; /* spacing of the latest ticks, 0 not known */
     int64_t last_tick_us;
+    struct readings in; /* the sample being taken */
     bool odd_told;
 };
 
@@ -216,7 +248,7 @@ void episode_finish(struct triage *t, struct device *d);
 void strip_publish(struct device *d);
 
 /* ---- findings.c ---- */
-void findings_sample(struct triage *t, struct device *d, const struct sample *s);
+void findings_sample(struct triage *t, struct device *d, const struct readings *s);
 /* At each tick: GPUs that differ from the many that stall. */
 void findings_tick(struct triage *t);
 void findings_step(struct triage *t, struct device *d, const struct signals *s,
@@ -228,7 +260,7 @@ void find_once(struct triage *t, struct device *d, enum finding_kind kind, const
                const char *fmt, ...) PRINTF_LIKE(5, 6);
 
 /* ---- energy.c ---- */
-void energy_sample(struct triage *t, struct device *d, const struct sample *s);
+void energy_sample(struct triage *t, struct device *d, const struct readings *s);
 void energy_publish(const struct triage *t, struct device *d);
 
 #endif

@@ -159,6 +159,8 @@ static int take_device(struct triage *t, const struct entity *e, struct err *err
     if (e->name.n) {
         str_copy(d->pub.name, sizeof(d->pub.name), e->name);
         d->board = board_find(t->boards, e->name);
+    } else if (!d->board) {
+        d->board = t->assumed;
     }
     anchors_refresh(t, d);
     return 0;
@@ -174,6 +176,17 @@ static int take_entity(struct triage *t, const struct entity *e, struct err *err
         return err_sys(err, ENOMEM, "triage");
     if (e->kind == ENTITY_PROCESS && host_entity(t, e) < 0)
         return err_sys(err, ENOMEM, "triage");
+    return 0;
+}
+
+int triage_assume_product(struct triage *t, struct str product, struct err *err)
+{
+    t->assumed = board_find(t->boards, product);
+    for (size_t i = 0; i < t->boards->n && !t->assumed; i++)
+        if (str_is_nocase(product, t->boards->boards[i].name))
+            t->assumed = &t->boards->boards[i];
+    if (!t->assumed)
+        return err_set(err, -ENOENT, "no board table knows '%.*s'", STR_ARG(product));
     return 0;
 }
 
@@ -197,14 +210,14 @@ int triage_set_anchors(struct triage *t, struct str key, const int64_t anchor_mw
 
 /* ---- readings ---- */
 
-static bool read_power(const struct sample *s, enum metric m, int64_t *ret)
+static bool read_power(const struct readings *s, enum metric m, int64_t *ret)
 {
-    return m != METRIC_UNKNOWN && sample_get(s, m, ret) && *ret >= 0;
+    return m != METRIC_UNKNOWN && got(s, m, ret) && *ret >= 0;
 }
 
 /* One kind of power reading a device: the first that it gives. Another is taken only when that one
  * has been silent for a whole window. */
-static bool pick_power(struct triage *t, struct device *d, const struct sample *s, int64_t *ret)
+static bool pick_power(struct triage *t, struct device *d, const struct readings *s, int64_t *ret)
 {
     static const enum metric kinds[] = { METRIC_POWER_INSTANT_MW, METRIC_POWER_AVERAGE_MW,
                                          METRIC_POWER_DRAW_MW, METRIC_NODE_POWER_MW };
@@ -235,12 +248,11 @@ static void count_power(struct triage *t, struct device *d, int64_t mw)
     track_add(&d->power, t->now_us, mw, device_window_us(t, d));
 }
 
-static void take_util(struct triage *t, struct device *d, const struct sample *s)
+static void take_util(struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t util;
     d->pub.util_permille = -1;
-    if (!sample_get(s, METRIC_UTIL_GPU_PERMILLE, &util) &&
-        !sample_get(s, METRIC_GR_ACTIVE_PERMILLE, &util))
+    if (!got(s, METRIC_UTIL_GPU_PERMILLE, &util) && !got(s, METRIC_GR_ACTIVE_PERMILLE, &util))
         return;
     d->pub.util_permille = util;
     d->util_sum += util;
@@ -251,7 +263,7 @@ static void take_util(struct triage *t, struct device *d, const struct sample *s
 
 /* Traffic over all links that the sample tells of, in bytes a second. Loading data comes over PCIe
  * one way; what devices exchange goes over NVLink, or over PCIe both ways. */
-static void take_links(struct triage *t, struct device *d, const struct sample *s)
+static void take_links(struct triage *t, struct device *d, const struct readings *s)
 {
     static const enum metric gauges[] = { METRIC_PCIE_TX_BPS, METRIC_PCIE_RX_BPS,
                                           METRIC_NVLINK_TX_BPS, METRIC_NVLINK_RX_BPS };
@@ -261,9 +273,9 @@ static void take_links(struct triage *t, struct device *d, const struct sample *
     int64_t total = 0, value, per_s, delta, part[4] = { 0 };
     bool any = false;
     for (size_t i = 0; i < ARRAY_SIZE(gauges); i++) {
-        bool counted = sample_get(s, counters[i], &value) &&
-                       rate_add(rates[i], t->now_us, value, &per_s, &delta);
-        if (!counted && !sample_get(s, gauges[i], &per_s))
+        bool counted =
+            got(s, counters[i], &value) && rate_add(rates[i], t->now_us, value, &per_s, &delta);
+        if (!counted && !got(s, gauges[i], &per_s))
             continue;
         any = true;
         part[i] = CLAMP(per_s, 0, INT64_MAX / 8);
@@ -277,17 +289,16 @@ static void take_links(struct triage *t, struct device *d, const struct sample *
     }
 }
 
-static void take_activity(struct triage *t, struct device *d, const struct sample *s)
+static void take_activity(struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t mem, sm, tensor;
     int64_t window = device_window_us(t, d);
-    if (sample_get(s, METRIC_UTIL_MEM_PERMILLE, &mem) ||
-        sample_get(s, METRIC_DRAM_ACTIVE_PERMILLE, &mem)) {
+    if (got(s, METRIC_UTIL_MEM_PERMILLE, &mem) || got(s, METRIC_DRAM_ACTIVE_PERMILLE, &mem)) {
         d->mem_seen = true;
         track_add(&d->mem, t->now_us, mem, window);
     }
-    bool have_sm = sample_get(s, METRIC_SM_ACTIVE_PERMILLE, &sm);
-    bool have_tensor = sample_get(s, METRIC_TENSOR_ACTIVE_PERMILLE, &tensor);
+    bool have_sm = got(s, METRIC_SM_ACTIVE_PERMILLE, &sm);
+    bool have_tensor = got(s, METRIC_TENSOR_ACTIVE_PERMILLE, &tensor);
     if (!have_sm && !have_tensor)
         return;
     /* tensor work counts as SM work, on the scale of the SM threshold */
@@ -298,25 +309,25 @@ static void take_activity(struct triage *t, struct device *d, const struct sampl
     track_add(&d->sm, t->now_us, MAX(have_sm ? sm : 0, scaled), window);
 }
 
-static void take_owner(const struct triage *t, struct device *d, const struct sample *s)
+static void take_owner(const struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t count;
-    (void) sample_get(s, METRIC_MEM_USED_BYTES, &d->mem_used_bytes);
+    (void) got(s, METRIC_MEM_USED_BYTES, &d->mem_used_bytes);
     bool filled = d->mem_used_bytes > t->rules->min_mem_bytes;
-    if (sample_get(s, METRIC_PROCESS_COUNT, &count))
+    if (got(s, METRIC_PROCESS_COUNT, &count))
         d->owner = count > 0 || filled ? AMOUNT_SOME : AMOUNT_NONE;
     else if (d->owner == AMOUNT_UNKNOWN && filled)
         d->owner = AMOUNT_SOME;
 }
 
-static void take_settings(const struct triage *t, struct device *d, const struct sample *s)
+static void take_settings(const struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t value, before = d->pub.limit_mw;
-    if (sample_get(s, METRIC_POWER_LIMIT_MW, &value) && value > 0)
+    if (got(s, METRIC_POWER_LIMIT_MW, &value) && value > 0)
         d->pub.limit_mw = value;
-    if (sample_get(s, METRIC_POWER_LIMIT_DEFAULT_MW, &value) && value > 0)
+    if (got(s, METRIC_POWER_LIMIT_DEFAULT_MW, &value) && value > 0)
         d->limit_default_mw = value;
-    if (sample_get(s, METRIC_SMOOTHING_ENABLED, &value))
+    if (got(s, METRIC_SMOOTHING_ENABLED, &value))
         d->smoothing = value > 0;
     if (d->pub.limit_mw != before)
         anchors_refresh(t, d);
@@ -327,10 +338,10 @@ static void take_settings(const struct triage *t, struct device *d, const struct
 static enum amount amount_of(struct track *k, bool seen, int64_t now_us, int64_t window_us,
                              int64_t quiet)
 {
-    struct track_view v;
-    if (!seen || !track_look(k, now_us, window_us, &v))
+    int64_t max;
+    if (!seen || !track_max(k, now_us, window_us, &max))
         return AMOUNT_UNKNOWN;
-    return v.max > quiet ? AMOUNT_SOME : AMOUNT_NONE;
+    return max > quiet ? AMOUNT_SOME : AMOUNT_NONE;
 }
 
 static enum util_kind util_of(const struct triage *t, struct device *d, int64_t window_us)
@@ -345,13 +356,14 @@ static enum util_kind util_of(const struct triage *t, struct device *d, int64_t 
 
 static enum amount link_of(const struct triage *t, struct device *d, int64_t window_us)
 {
-    struct track_view v, exchange;
-    if (!d->link_seen || !track_look(&d->link, t->now_us, window_us, &v))
+    struct track_view exchange;
+    int64_t max;
+    if (!d->link_seen || !track_max(&d->link, t->now_us, window_us, &max))
         return AMOUNT_UNKNOWN;
     if (track_look(&d->exchange, t->now_us, window_us, &exchange) &&
         exchange.median >= t->rules->much_link_bps)
         return AMOUNT_MUCH;
-    return v.max > t->rules->quiet_link_bps ? AMOUNT_SOME : AMOUNT_NONE;
+    return max > t->rules->quiet_link_bps ? AMOUNT_SOME : AMOUNT_NONE;
 }
 
 static enum flatness flatness_of(const struct triage *t, const struct device *d,
@@ -458,19 +470,13 @@ static void explain(const struct triage *t, const struct device *d, const struct
 }
 
 /* A device that says that it is lost, or whose query never came back. */
-static bool answer_missing(const struct sample *s, struct verdict *v)
+static bool answer_missing(const struct readings *s, struct verdict *v)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->obs[i].status == OBS_LOST) {
-            *v = (struct verdict){ STATE_LOST, 0, "device.lost" };
-            return true;
-        }
-        if (s->obs[i].status == OBS_TIMED_OUT) {
-            *v = (struct verdict){ STATE_UNKNOWN, 0, "device.timed-out" };
-            return true;
-        }
-    }
-    return false;
+    if (s->lost)
+        *v = (struct verdict){ STATE_LOST, 0, "device.lost" };
+    else if (s->timed_out)
+        *v = (struct verdict){ STATE_UNKNOWN, 0, "device.timed-out" };
+    return s->lost || s->timed_out;
 }
 
 static void lose(struct triage *t, struct device *d, const char *rule, const char *why)
@@ -482,7 +488,7 @@ static void lose(struct triage *t, struct device *d, const char *rule, const cha
     episode_step(t, d, &v, CONFIDENCE_HIGH, why);
 }
 
-static void step(struct triage *t, struct device *d, const struct sample *s, int64_t dt_us)
+static void step(struct triage *t, struct device *d, const struct readings *s, int64_t dt_us)
 {
     struct signals signals;
     struct track_view power;
@@ -519,9 +525,33 @@ static void keep_pace(struct triage *t, struct device *d)
         d->interval_us = d->interval_us ? d->interval_us + (dt - d->interval_us) / 8 : dt;
 }
 
-static void take_device_sample(struct triage *t, struct device *d, const struct sample *s)
+static void spread_out(const struct sample *from, struct readings *to)
 {
-    int64_t mw, dt = d->pub.samples ? t->now_us - d->pub.last_us : 0;
+    memset(to->have, 0, sizeof(to->have));
+    memset(to->named, 0, sizeof(to->named));
+    to->errors = 0;
+    to->lost = to->timed_out = false;
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct obs *o = &from->obs[i];
+        to->status[o->metric] = o->status;
+        to->named[o->metric / 64] |= UINT64_C(1) << (o->metric % 64);
+        if (o->status == OBS_VALUE) {
+            to->value[o->metric] = o->value;
+            to->have[o->metric / 64] |= UINT64_C(1) << (o->metric % 64);
+            continue;
+        }
+        to->lost = to->lost || o->status == OBS_LOST;
+        to->timed_out = to->timed_out || o->status == OBS_TIMED_OUT;
+        if (o->status == OBS_ERROR && !to->errors++)
+            to->first_error = o->metric;
+    }
+}
+
+static void take_device_sample(struct triage *t, struct device *d, const struct sample *sample)
+{
+    struct readings *s = &t->in;
+    spread_out(sample, s);
+    int64_t mw = 0, dt = d->pub.samples ? t->now_us - d->pub.last_us : 0;
     keep_pace(t, d);
     d->pub.samples++;
     d->pub.last_us = t->now_us;

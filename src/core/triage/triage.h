@@ -166,6 +166,9 @@ struct triage;
 struct triage *triage_new(const struct triage_rules *rules, const struct board_set *boards,
                           const struct triage_sink *sink);
 void triage_free(struct triage *t);
+/* The product to assume for devices whose input names none ("H200", "b300-sxm"); before the first
+ * record. -ENOENT when the tables have no such board. */
+int triage_assume_product(struct triage *t, struct str product, struct err *err) MUST_CHECK;
 /* Anchors that `wattgate calibrate` learned for a device key, before its first sample. A value of
  * -1 is not known. */
 int triage_set_anchors(struct triage *t, struct str key, const int64_t anchor_mw[ANCHOR_COUNT],

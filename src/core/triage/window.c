@@ -10,12 +10,45 @@ void track_clear(struct track *k)
     k->n = 0;
 }
 
+/* `sorted` follows the ring by one insertion and one removal a slot: a sort each time was the
+ * dearest part of the whole triage. Both are called while n counts the values in `sorted`. */
+static void sorted_insert(struct track *k, int64_t value)
+{
+    uint32_t at = k->n;
+    for (; at > 0 && k->sorted[at - 1] > value; at--)
+        k->sorted[at] = k->sorted[at - 1];
+    k->sorted[at] = value;
+}
+
+static void sorted_remove(struct track *k, int64_t value)
+{
+    uint32_t at = 0;
+    while (at + 1 < k->n && k->sorted[at] != value)
+        at++;
+    for (; at + 1 < k->n; at++)
+        k->sorted[at] = k->sorted[at + 1];
+}
+
+static void drop_first(struct track *k)
+{
+    sorted_remove(k, k->value[k->first]);
+    k->first = (k->first + 1) % TRACK_SLOTS;
+    k->n--;
+}
+
 static void drop_old(struct track *k, int64_t now_us, int64_t window_us)
 {
-    while (k->n && k->at_us[k->first] <= now_us - window_us) {
-        k->first = (k->first + 1) % TRACK_SLOTS;
-        k->n--;
-    }
+    while (k->n && k->at_us[k->first] <= now_us - window_us)
+        drop_first(k);
+}
+
+static void replace_last(struct track *k, uint32_t last, int64_t value)
+{
+    sorted_remove(k, k->value[last]);
+    k->n--;
+    sorted_insert(k, value);
+    k->n++;
+    k->value[last] = value;
 }
 
 void track_add(struct track *k, int64_t at_us, int64_t value, int64_t window_us)
@@ -25,36 +58,37 @@ void track_add(struct track *k, int64_t at_us, int64_t value, int64_t window_us)
     bool same = k->n && at_us - k->at_us[last] < window_us / TRACK_SLOTS;
     if (same && k->count[last] < INT32_MAX &&
         !__builtin_add_overflow(k->sum[last], value, &k->sum[last])) {
-        k->count[last]++;
+        replace_last(k, last, k->sum[last] / ++k->count[last]);
         return;
     }
-    if (k->n == TRACK_SLOTS) {
-        k->first = (k->first + 1) % TRACK_SLOTS;
-        k->n--;
-    }
-    uint32_t slot = (k->first + k->n++) % TRACK_SLOTS;
+    if (k->n == TRACK_SLOTS)
+        drop_first(k);
+    uint32_t slot = (k->first + k->n) % TRACK_SLOTS;
+    sorted_insert(k, value);
+    k->n++;
     k->at_us[slot] = at_us;
-    k->sum[slot] = value;
+    k->sum[slot] = k->value[slot] = value;
     k->count[slot] = 1;
+}
+
+bool track_max(struct track *k, int64_t now_us, int64_t window_us, int64_t *ret_max)
+{
+    drop_old(k, now_us, window_us);
+    if (!k->n)
+        return false;
+    *ret_max = k->sorted[k->n - 1];
+    return true;
 }
 
 bool track_look(struct track *k, int64_t now_us, int64_t window_us, struct track_view *ret)
 {
-    int64_t sorted[TRACK_SLOTS];
     drop_old(k, now_us, window_us);
     if (!k->n)
         return false;
-    for (uint32_t i = 0; i < k->n; i++) {
-        uint32_t slot = (k->first + i) % TRACK_SLOTS, at = i;
-        int64_t value = k->count[slot] > 1 ? k->sum[slot] / k->count[slot] : k->sum[slot];
-        for (; at > 0 && sorted[at - 1] > value; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = value;
-    }
     ret->n = k->n;
-    ret->min = sorted[0];
-    ret->max = sorted[k->n - 1];
-    ret->median = sorted[k->n / 2];
+    ret->min = k->sorted[0];
+    ret->max = k->sorted[k->n - 1];
+    ret->median = k->sorted[k->n / 2];
     ret->span_us = now_us - k->at_us[k->first];
     return true;
 }

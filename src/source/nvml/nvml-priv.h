@@ -4,6 +4,7 @@
 #define WATTGATE_SOURCE_NVML_PRIV_H
 
 #include "source/nvml/nvml-fields.h"
+#include "source/nvml/nvml.h"
 #include "source/source.h"
 #include "sys/worker.h"
 
@@ -131,7 +132,5 @@ int nvml_emit_sample(uint32_t entity, const struct nvml_reading *r, int64_t mono
 int nvml_emit_note(uint32_t entity, const char *key, const char *text, int64_t mono_us,
                    struct record_queue *out);
 int nvml_emit_gone(uint32_t entity, int64_t mono_us, struct record_queue *out);
-
-extern const struct source_ops nvml_source;
 
 #endif

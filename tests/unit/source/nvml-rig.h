@@ -3,7 +3,7 @@
 #ifndef WATTGATE_TESTS_NVML_RIG_H
 #define WATTGATE_TESTS_NVML_RIG_H
 
-#include "source/source.h"
+#include "source/nvml/nvml.h"
 #include "sys/clock.h"
 #include "sys/vclock.h"
 #include "sys/worker.h"
@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #define RIG_ENTITIES 128
-
-extern const struct source_ops nvml_source;
 
 struct rig_entity {
     bool declared, gone;
