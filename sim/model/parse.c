@@ -92,7 +92,7 @@ bool parser_duration(struct parser *p, const char *key, int64_t *ret_us)
         *ret_us = SIM_FOREVER;
     else if (parse_duration_us(v, ret_us) < 0 || *ret_us < 0)
         parser_fail(p, v, "is no duration such as 90s, 100ms or forever");
-    else if (*ret_us > 366 * 86400 * US_PER_S)
+    else if (*ret_us > INT64_C(366) * 86400 * US_PER_S)
         parser_fail(p, v, "is longer than a year; write forever");
     return p->r == 0;
 }

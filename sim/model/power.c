@@ -62,7 +62,7 @@ static int64_t glide_part(const struct sim_phase *p, int64_t x)
     if (!p->glide_us)
         return 0;
     x = MIN(x, p->glide_us);
-    wide sum = (wide) p->glide_mw * x - (wide) p->glide_mw * x * x / (2 * p->glide_us);
+    wide sum = (wide) p->glide_mw * x - (wide) p->glide_mw * x * x / p->glide_us / 2;
     return bounded(sum / 1000);
 }
 

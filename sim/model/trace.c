@@ -20,25 +20,28 @@ struct seen_gpu {
     bool have[METRIC_COUNT];
 };
 
+struct known {
+    struct seen_gpu *gpu; /* NULL: no GPU */
+    size_t process;       /* 1 + index into processes; 0: no process */
+};
+
 struct replay {
     struct sim_scenario *s;
     const char *name;
     struct err *err;
     struct codec_reader *reader;
-    struct seen_gpu **gpus; /* by entity id; NULL: no GPU */
-    size_t *process_of;     /* by entity id: 1 + index into processes, or 0 */
-    size_t entities;        /* ids that both have room for */
-    int64_t start_us;       /* time of the first record; -1 before it */
+    struct known *known; /* by entity id */
+    size_t known_n;
+    int64_t start_us; /* time of the first record; -1 before it */
     bool driver_known;
 };
 
 static void replay_done(struct replay *r)
 {
     codec_reader_free(r->reader);
-    for (size_t i = 0; i < r->entities; i++)
-        free(r->gpus[i]);
-    free(r->gpus);
-    free(r->process_of);
+    for (size_t i = 0; i < r->known_n; i++)
+        free(r->known[i].gpu);
+    free(r->known);
 }
 DEFINE_AUTO_VALUE(replay)
 
@@ -72,31 +75,28 @@ static void take_driver(struct replay *r, struct str driver)
     r->driver_known = true;
 }
 
-static int make_room(struct replay *r, uint32_t id)
+/* The place of an entity, made when it is new; NULL when memory is out. */
+static struct known *known_at(struct replay *r, uint32_t id)
 {
-    if (id < r->entities)
-        return 0;
-    size_t n = MAX(2 * r->entities, (size_t) id + 1);
-    struct seen_gpu **gpus = realloc(r->gpus, n * sizeof(*gpus));
-    r->gpus = gpus ? gpus : r->gpus;
-    size_t *process_of = realloc(r->process_of, n * sizeof(*process_of));
-    r->process_of = process_of ? process_of : r->process_of;
-    if (!gpus || !process_of)
-        return err_sys(r->err, ENOMEM, "trace '%s'", r->name);
-    for (size_t i = r->entities; i < n; i++) {
-        gpus[i] = NULL;
-        process_of[i] = 0;
-    }
-    r->entities = n;
-    return 0;
+    if (id < r->known_n)
+        return &r->known[id];
+    size_t n = MAX(2 * r->known_n, (size_t) id + 1);
+    struct known *known = realloc(r->known, n * sizeof(*known));
+    if (!known)
+        return NULL;
+    for (size_t i = r->known_n; i < n; i++)
+        known[i] = (struct known){ NULL, 0 };
+    r->known = known;
+    r->known_n = n;
+    return &known[id];
 }
 
 static struct seen_gpu *find_gpu(const struct replay *r, uint32_t id)
 {
-    return id < r->entities ? r->gpus[id] : NULL;
+    return id < r->known_n ? r->known[id].gpu : NULL;
 }
 
-static int add_gpu(struct replay *r, const struct entity *e)
+static int add_gpu(struct replay *r, const struct entity *e, struct known *known)
 {
     struct sim_scenario *s = r->s;
     uint32_t slot = 0;
@@ -111,16 +111,16 @@ static int add_gpu(struct replay *r, const struct entity *e)
             str_copy(g->product, sizeof(g->product), e->name);
         str_copy(g->uuid, sizeof(g->uuid), e->key);
     }
-    if (!r->gpus[e->id])
-        r->gpus[e->id] = malloc(sizeof(*r->gpus[e->id]));
-    if (!r->gpus[e->id])
+    if (!known->gpu)
+        known->gpu = malloc(sizeof(*known->gpu));
+    if (!known->gpu)
         return err_sys(r->err, ENOMEM, "trace '%s'", r->name);
-    *r->gpus[e->id] = (struct seen_gpu){ .slot = slot, .last_us = -1 };
+    *known->gpu = (struct seen_gpu){ .slot = slot, .last_us = -1 };
     take_driver(r, e->driver);
     return 0;
 }
 
-static int add_process(struct replay *r, const struct entity *e, int64_t t_us)
+static int add_process(struct replay *r, const struct entity *e, struct known *known, int64_t t_us)
 {
     struct sim_scenario *s = r->s;
     const struct seen_gpu *gpu = find_gpu(r, e->parent);
@@ -138,7 +138,7 @@ static int add_process(struct replay *r, const struct entity *e, int64_t t_us)
     struct sim_process *p = &s->processes[s->processes_n];
     *p = (struct sim_process){ .pid = (uint32_t) e->index, .from_us = t_us, .to_us = SIM_FOREVER };
     p->gpus[slot / 64] = UINT64_C(1) << (slot % 64);
-    r->process_of[e->id] = ++s->processes_n;
+    known->process = ++s->processes_n;
     return 0;
 }
 
@@ -251,6 +251,16 @@ static int add_sample(struct replay *r, const struct sample *sample, int64_t t_u
     return 0;
 }
 
+static int take_entity(struct replay *r, const struct entity *e, int64_t t_us)
+{
+    struct known *known = known_at(r, e->id); /* the codec keeps ids below ENTITY_MAX */
+    if (!known)
+        return err_sys(r->err, ENOMEM, "trace '%s'", r->name);
+    if (e->kind == ENTITY_GPU)
+        return add_gpu(r, e, known);
+    return e->kind == ENTITY_PROCESS ? add_process(r, e, known, t_us) : 0;
+}
+
 static int take(struct replay *r, const struct record *rec)
 {
     if (rec->mono_us < 0)
@@ -258,17 +268,10 @@ static int take(struct replay *r, const struct record *rec)
     if (r->start_us < 0)
         r->start_us = rec->mono_us;
     int64_t t_us = MAX(rec->mono_us - r->start_us, 0);
-    if (rec->kind == RECORD_ENTITY) { /* the codec keeps ids below ENTITY_MAX */
-        int bad = make_room(r, rec->u.entity.id);
-        if (bad < 0)
-            return bad;
-    }
-    if (rec->kind == RECORD_ENTITY && rec->u.entity.kind == ENTITY_GPU)
-        return add_gpu(r, &rec->u.entity);
-    if (rec->kind == RECORD_ENTITY && rec->u.entity.kind == ENTITY_PROCESS)
-        return add_process(r, &rec->u.entity, t_us);
-    if (rec->kind == RECORD_GONE && rec->u.gone < r->entities && r->process_of[rec->u.gone])
-        r->s->processes[r->process_of[rec->u.gone] - 1].to_us = t_us;
+    if (rec->kind == RECORD_ENTITY)
+        return take_entity(r, &rec->u.entity, t_us);
+    if (rec->kind == RECORD_GONE && rec->u.gone < r->known_n && r->known[rec->u.gone].process)
+        r->s->processes[r->known[rec->u.gone].process - 1].to_us = t_us;
     return rec->kind == RECORD_SAMPLE ? add_sample(r, &rec->u.sample, t_us) : 0;
 }
 

@@ -72,9 +72,8 @@ static unsigned fabric_state(const struct call *c)
 
 static void fabric_uuid(const struct call *c, unsigned char uuid[16])
 {
-    memset(uuid, 0, 16);
-    if (fabric_state(c))
-        memcpy(uuid, "simulated-fabric", 16);
+    for (unsigned char i = 0; i < 16; i++)
+        uuid[i] = fabric_state(c) ? (unsigned char) (0xf0 + i) : 0;
 }
 
 struct fabric_v1 {

@@ -79,8 +79,8 @@ void hide_names(bool (*hidden)(const char *name, void *arg), void *arg);
 
 /* Process ids that own a context on the device now; at most `cap` are stored, all are counted. */
 struct owner {
-    uint32_t pid;
     int64_t memory_bytes;
+    uint32_t pid;
     bool graphics;
 };
 uint32_t owners_find(const struct call *c, struct owner *ret, uint32_t cap);
