@@ -43,12 +43,12 @@ static struct triage_request request(const struct triage_conf *c, const char *pa
 {
     return (struct triage_request){
         .common = &c->common,
-        .feed = { .path = path,
-                  .format = c->format,
-                  .interval_us = c->interval_us,
-                  .deadline_us = c->deadline_us,
-                  .sysroot = c->sysroot,
-                  .nvml_library = c->nvml },
+        .intake = { .path = path,
+                    .format = c->format,
+                    .interval_us = c->interval_us,
+                    .deadline_us = c->deadline_us,
+                    .sysroot = c->sysroot,
+                    .nvml_library = c->nvml },
         .follow = c->follow,
         .episodes = c->episodes,
         .for_us = c->for_us,
