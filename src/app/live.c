@@ -63,7 +63,7 @@ static int emit_header(struct live *l)
     l->wall_offset_us = wall_offset_us();
     struct record r = { .kind = RECORD_HEADER,
                         .mono_us = clock_mono_us(),
-                        .u.header = { .clock = CLOCK_MONOTONIC,
+                        .u.header = { .clock = CLOCK_STEADY,
                                       .tool = str_from("wattgate " WATTGATE_VERSION),
                                       .host = str_from(host),
                                       .boot_id = str_from(boot_id),

@@ -197,7 +197,7 @@ void feed_at(struct feed *f, struct stamp stamp, uint64_t where)
 
 void feed_at_relative(struct feed *f, int64_t us, uint64_t where)
 {
-    feed_clock(f, CLOCK_MONOTONIC);
+    feed_clock(f, CLOCK_STEADY);
     feed_time(f, us, where);
 }
 

@@ -69,7 +69,7 @@ void feed_host(struct feed *f, struct str host);
 /* The time of what follows. A time that goes back is held (a little) or taken as a step of the
  * source's clock; a leap is kept. Each gives a note with the key "time". `where`: line number. */
 void feed_at(struct feed *f, struct stamp stamp, uint64_t where);
-/* The same for sources that count from their start (CLOCK_MONOTONIC). */
+/* The same for sources that count from their start (CLOCK_STEADY). */
 void feed_at_relative(struct feed *f, int64_t us, uint64_t where);
 /* Finds the entity by kind, parent and key, or makes it known; `e->id` and `e->generation` are not
  * read. ENTITY_NONE when the stream has too many, which is remembered. */

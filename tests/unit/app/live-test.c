@@ -131,6 +131,8 @@ static bool see(struct view *v)
     v->headers += r->kind == RECORD_HEADER;
     v->ticks += r->kind == RECORD_TICK;
     v->gone += r->kind == RECORD_GONE;
+    if (r->kind == RECORD_HEADER)
+        CHECK_EQ(r->u.header.clock, CLOCK_STEADY);
     if (r->kind == RECORD_ENTITY)
         see_entity(v, &r->u.entity);
     if (r->kind == RECORD_SAMPLE)

@@ -257,7 +257,7 @@ static void write_trace(struct strbuf *out)
 {
     AUTO(codec_writer) struct codec_writer *w = codec_writer_new();
     struct record header = { .kind = RECORD_HEADER, .mono_us = 5 * US_PER_S };
-    header.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC, .tool = STR("test") };
+    header.u.header = (struct stream_header){ .clock = CLOCK_STEADY, .tool = STR("test") };
     write_record(w, out, header);
     struct record gpu = { .kind = RECORD_ENTITY, .mono_us = 5 * US_PER_S };
     gpu.u.entity = (struct entity){ .id = 0,

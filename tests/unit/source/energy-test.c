@@ -46,7 +46,7 @@ static struct result watch(const char *scenario, int seconds)
     CHECK_EQ(tables_load(NULL, &tables, &e), 0);
     struct triage *t = triage_new(&tables.triage, &tables.boards, &sink);
     struct record r = { .kind = RECORD_HEADER, .mono_us = clock_mono_us() };
-    r.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC, .interval_us = US_PER_S };
+    r.u.header = (struct stream_header){ .clock = CLOCK_STEADY, .interval_us = US_PER_S };
     feed(t, &r);
     for (int i = 0; i < seconds && rig.src; i++) {
         const struct record *got;

@@ -156,7 +156,7 @@ static void round_trip(void)
         int64_t t = (int64_t) rnd(1u << 30);
         struct record rec = { .kind = RECORD_HEADER, .mono_us = t };
         seed = s;
-        rec.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC,
+        rec.u.header = (struct stream_header){ .clock = CLOCK_STEADY,
                                                .tool = STR("a tool %"),
                                                .host = STR("h"),
                                                .wall_offset_us = (int64_t) rnd(1u << 30),

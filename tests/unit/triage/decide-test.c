@@ -197,7 +197,7 @@ static void bench_open(struct bench *b, const char *product)
     CHECK_EQ(tables_load(NULL, &b->tables, &e), 0);
     b->t = triage_new(&b->tables.triage, &b->tables.boards, &sink);
     struct record r = { .kind = RECORD_HEADER };
-    r.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC, .interval_us = US_PER_S };
+    r.u.header = (struct stream_header){ .clock = CLOCK_STEADY, .interval_us = US_PER_S };
     CHECK_EQ(triage_feed(b->t, &r, &e), 0);
     r = (struct record){ .kind = RECORD_ENTITY };
     r.u.entity = (struct entity){

@@ -61,7 +61,7 @@ static void feed(struct triage *t, const struct record *r)
 static void feed_start(struct triage *t, const struct unit *u)
 {
     struct record r = { .kind = RECORD_HEADER };
-    r.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC, .interval_us = US_PER_S };
+    r.u.header = (struct stream_header){ .clock = CLOCK_STEADY, .interval_us = US_PER_S };
     feed(t, &r);
     r = (struct record){ .kind = RECORD_ENTITY };
     r.u.entity = (struct entity){ .id = 0,
