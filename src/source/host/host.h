@@ -60,7 +60,7 @@ struct host {
     bool node_told;
     struct host_proc *procs; /* by pid */
     size_t n_procs, cap_procs;
-    size_t next_other; /* where the rotation over children goes on */
+    size_t next_holder, next_other; /* where the rotations go on */
     size_t denied_told;
     bool first_scan_done;
     struct host_link links[HOST_LINKS];

@@ -306,25 +306,23 @@ static int sample_proc(struct host *h, struct host_proc *p, int64_t mono_us,
     return q;
 }
 
-/* Those that hold a GPU each time, their children in turn. */
-static int sample_some(struct host *h, int64_t mono_us, struct record_queue *out)
+/* At most `budget` of the holders or of the others, going on where the last round ended. */
+static int sample_some(struct host *h, bool holders, unsigned budget, size_t *io_next,
+                       int64_t mono_us, struct record_queue *out)
 {
-    unsigned holders = HOLDERS_A_ROUND, others = OTHERS_A_ROUND;
-    size_t start = h->next_other < h->n_procs ? h->next_other : 0;
-    for (size_t k = 0; k < h->n_procs; k++) {
+    size_t start = *io_next < h->n_procs ? *io_next : 0;
+    for (size_t k = 0; k < h->n_procs && budget; k++) {
         size_t i = (start + k) % h->n_procs;
         struct host_proc *p = &h->procs[i];
-        unsigned *left = p->holder ? &holders : &others;
-        if (!p->watched || !*left)
+        if (!p->watched || p->holder != holders)
             continue;
         int r = announce(h, p, 0, mono_us, out);
         if (r == 0 && p->announced)
             r = sample_proc(h, p, mono_us, out);
         if (r < 0)
             return r;
-        --*left;
-        if (!*left)
-            h->next_other = i + 1;
+        budget--;
+        *io_next = i + 1;
     }
     return 0;
 }
@@ -354,5 +352,7 @@ int host_poll_procs(struct host *h, int64_t mono_us, bool slow, struct record_qu
     if (slow || !h->next_id)
         r = tell_denied(h, mono_us, out);
     mark_watched(h);
-    return r < 0 ? r : sample_some(h, mono_us, out);
+    if (r == 0)
+        r = sample_some(h, true, HOLDERS_A_ROUND, &h->next_holder, mono_us, out);
+    return r < 0 ? r : sample_some(h, false, OTHERS_A_ROUND, &h->next_other, mono_us, out);
 }
