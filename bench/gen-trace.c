@@ -26,7 +26,7 @@ static void add(struct trace_writer *w, const struct record *r)
 static void add_start(struct trace_writer *w, uint32_t gpus)
 {
     struct record header = { .kind = RECORD_HEADER };
-    header.u.header = (struct stream_header){ .clock = CLOCK_MONOTONIC,
+    header.u.header = (struct stream_header){ .clock = CLOCK_STEADY,
                                               .tool = STR("gen-trace"),
                                               .host = STR("bench"),
                                               .boot_id = STR("bench"),

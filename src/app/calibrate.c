@@ -74,7 +74,7 @@ struct learning {
     struct calibration_store none; /* learning starts without what is kept */
     struct anchors *anchors;
     struct triage *triage;
-    struct feed *feed;
+    struct intake *intake;
     struct strbuf notes;
 };
 
@@ -83,7 +83,7 @@ static int learn(const struct calibrate_request *rq, struct learning *l, struct 
     const struct triage_sink sink = { NULL, NULL, NULL };
     int r = tables_load(rq->common->data, &l->tables, err);
     if (r == 0)
-        r = feed_open(&rq->feed, &l->feed, err);
+        r = intake_open(&rq->intake, &l->intake, err);
     if (r < 0)
         return r;
     l->anchors = anchors_new(&l->none, &l->notes);
@@ -93,7 +93,7 @@ static int learn(const struct calibrate_request *rq, struct learning *l, struct 
     const struct record *rec;
     int64_t first_us = -1;
     uint64_t ticks = 0;
-    while ((r = feed_next(l->feed, &rec, err)) > 0) {
+    while ((r = intake_next(l->intake, &rec, err)) > 0) {
         r = anchors_before(l->anchors, l->triage, rec, err);
         if (r == 0)
             r = triage_feed(l->triage, rec, err);
@@ -102,8 +102,8 @@ static int learn(const struct calibrate_request *rq, struct learning *l, struct 
         if (rec->kind != RECORD_TICK)
             continue;
         first_us = first_us < 0 ? rec->mono_us : first_us;
-        output_progress(rq->common, feed_is_live(l->feed), ++ticks);
-        if (feed_is_live(l->feed) && rec->mono_us - first_us >= rq->for_us)
+        output_progress(rq->common, intake_is_live(l->intake), ++ticks);
+        if (intake_is_live(l->intake) && rec->mono_us - first_us >= rq->for_us)
             break;
     }
     return r < 0 ? r : triage_finish(l->triage, err);
@@ -111,7 +111,7 @@ static int learn(const struct calibrate_request *rq, struct learning *l, struct 
 
 static void learning_done(struct learning *l)
 {
-    feed_close(l->feed);
+    intake_close(l->intake);
     triage_free(l->triage);
     anchors_free(l->anchors);
     tables_done(&l->tables);

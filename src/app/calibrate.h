@@ -3,12 +3,12 @@
 #ifndef WATTGATE_APP_CALIBRATE_H
 #define WATTGATE_APP_CALIBRATE_H
 
-#include "app/feed.h"
+#include "app/intake.h"
 #include "base/opt.h"
 
 struct calibrate_request {
     const struct opt_common *common;
-    struct feed_options feed;
+    struct intake_options intake;
     const char *store; /* file of kept levels, or NULL: the default one */
     bool show;         /* print what is kept and learn nothing */
     bool dry_run;      /* learn, print, keep nothing */

@@ -26,17 +26,17 @@ static void count(struct tally *tally, const struct record *r)
     tally->last_us = r->mono_us;
 }
 
-static int copy_records(const struct record_request *rq, struct feed *feed,
+static int copy_records(const struct record_request *rq, struct intake *intake,
                         struct trace_writer *writer, struct tally *tally, struct err *err)
 {
     const struct record *r;
     int result;
-    while ((result = feed_next(feed, &r, err)) > 0) {
+    while ((result = intake_next(intake, &r, err)) > 0) {
         result = trace_writer_add(writer, r, err);
         if (result < 0)
             return result;
         count(tally, r);
-        output_progress(rq->common, feed_is_live(feed), tally->ticks);
+        output_progress(rq->common, intake_is_live(intake), tally->ticks);
         bool over = rq->for_us && tally->ticks && tally->last_us - tally->first_us >= rq->for_us;
         if (r->kind == RECORD_TICK && over)
             return 0;
@@ -86,23 +86,23 @@ static int open_writer(const struct record_request *rq, struct trace_writer **re
 int app_record(const struct record_request *rq)
 {
     struct err e = { 0 }, close_error = { 0 };
-    AUTO(feed) struct feed *feed = NULL;
+    AUTO(intake) struct intake *intake = NULL;
     AUTO(strbuf) struct strbuf notes = STRBUF_INIT;
     struct trace_writer *writer = NULL;
     struct tally tally = { 0 };
-    int r = feed_open(&rq->feed, &feed, &e);
+    int r = intake_open(&rq->intake, &intake, &e);
     if (r == 0)
         r = open_writer(rq, &writer, &e);
     if (r == 0)
-        r = copy_records(rq, feed, writer, &tally, &e);
+        r = copy_records(rq, intake, writer, &tally, &e);
     output_progress_done();
     if (r < 0)
         output_error("record", &e);
     int closed = writer ? trace_writer_close(writer, &close_error) : 0;
     if (closed < 0 && r == 0)
         output_error("record", &close_error);
-    if (feed)
-        feed_complaints(feed, &notes);
+    if (intake)
+        intake_complaints(intake, &notes);
     output_notes(rq->common, &notes);
     if (writer)
         tell(rq, &tally);

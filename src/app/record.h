@@ -4,7 +4,7 @@
 #ifndef WATTGATE_APP_RECORD_H
 #define WATTGATE_APP_RECORD_H
 
-#include "app/feed.h"
+#include "app/intake.h"
 #include "base/opt.h"
 
 /* In the order of the words of --output-format. */
@@ -12,7 +12,7 @@ enum record_form { RECORD_FORM_NATIVE, RECORD_FORM_CSV, RECORD_FORM_JSONL };
 
 struct record_request {
     const struct opt_common *common;
-    struct feed_options feed;
+    struct intake_options intake;
     const char *output; /* path or "-" */
     uint32_t form;      /* enum record_form */
     bool zstd;

@@ -23,7 +23,7 @@ struct run {
     struct tables tables;
     struct calibration_store store;
     struct anchors *anchors;
-    struct feed *feed;
+    struct intake *intake;
     struct triage *triage;
     struct trace_writer *writer;
     struct finding_list findings;
@@ -96,7 +96,7 @@ static int take(struct run *run, const struct record *r, struct err *err)
 
 static bool looked_long_enough(const struct run *run, const struct record *r)
 {
-    return feed_is_live(run->feed) && !run->rq->follow && r->kind == RECORD_TICK &&
+    return intake_is_live(run->intake) && !run->rq->follow && r->kind == RECORD_TICK &&
            run->ticks >= LEAST_TICKS && r->mono_us - run->first_tick_us >= run->rq->for_us;
 }
 
@@ -104,12 +104,12 @@ static int consume(struct run *run, struct err *err)
 {
     const struct record *r;
     int result;
-    while ((result = feed_next(run->feed, &r, err)) > 0) {
+    while ((result = intake_next(run->intake, &r, err)) > 0) {
         result = take(run, r, err);
         if (result < 0)
             return result;
         if (run->rq->common->json == 0)
-            output_progress(run->rq->common, feed_is_live(run->feed), run->ticks);
+            output_progress(run->rq->common, intake_is_live(run->intake), run->ticks);
         if (looked_long_enough(run, r))
             return 0;
     }
@@ -165,14 +165,19 @@ static int open_run(struct run *run, struct err *err)
     if (r == 0 && path[0])
         r = calibration_load(path, &run->store, err);
     if (r == 0)
-        r = feed_open(&run->rq->feed, &run->feed, err);
+        r = intake_open(&run->rq->intake, &run->intake, err);
     if (r == 0)
         r = open_writer(run, err);
     if (r < 0)
         return r;
     run->anchors = anchors_new(&run->store, &run->notes);
     run->triage = triage_new(&run->tables.triage, &run->tables.boards, &sink);
-    return run->anchors && run->triage ? 0 : err_sys(err, ENOMEM, "triage");
+    if (!run->anchors || !run->triage)
+        return err_sys(err, ENOMEM, "triage");
+    if (!run->rq->board)
+        return 0;
+    r = triage_assume_product(run->triage, str_from(run->rq->board), err);
+    return r < 0 ? err_prefix(err, "--board") : 0;
 }
 
 static void close_run(struct run *run)
@@ -180,7 +185,7 @@ static void close_run(struct run *run)
     struct err e = { 0 };
     if (run->writer && trace_writer_close(run->writer, &e) < 0)
         output_error("triage", &e);
-    feed_close(run->feed);
+    intake_close(run->intake);
     triage_free(run->triage);
     anchors_free(run->anchors);
     calibration_store_done(&run->store);
@@ -202,7 +207,7 @@ int app_triage(const struct triage_request *rq)
     output_progress_done();
     /* What was read before a failure is still worth its picture. */
     if (run.triage && triage_finish(run.triage, &e) == 0 && (r == 0 || run.ticks)) {
-        feed_complaints(run.feed, &run.notes);
+        intake_complaints(run.intake, &run.notes);
         picture(&run);
         status = r == 0 ? judge(run.triage) : EXIT_ENVIRONMENT;
     }

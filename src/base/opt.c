@@ -217,6 +217,7 @@ int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_f
         if (!is_option && stop_at_first)
             options = false;
     }
+    argv[1 + n] = NULL;
     *ret_n = n;
     return 0;
 }
@@ -232,6 +233,8 @@ static void help_row(const struct opt *o, struct strbuf *out)
     if (o->arg)
         strbuf_addf(&left, " %s", o->arg);
     strbuf_add(out, strbuf_str(&left));
+    if (left.error)
+        out->error = left.error;
     if (left.n > 26)
         strbuf_addf(out, "\n%28s", "");
     else
@@ -244,8 +247,8 @@ static void help_row(const struct opt *o, struct strbuf *out)
 
 void opt_help(const struct command *cmd, struct strbuf *out)
 {
-    strbuf_addf(out, "wattgate %s - %s\n\nUsage: wattgate %s [options] %s\n\n%s\n", cmd->name,
-                cmd->summary, cmd->name, cmd->arguments, cmd->about);
+    strbuf_addf(out, "wattgate %s - %s\n\nUsage: wattgate %s [options]%s%s\n\n%s\n", cmd->name,
+                cmd->summary, cmd->name, cmd->arguments[0] ? " " : "", cmd->arguments, cmd->about);
     if (cmd->options.n)
         strbuf_addz(out, "\nOptions:\n");
     for (size_t i = 0; i < cmd->options.n; i++)
@@ -256,7 +259,9 @@ void opt_help(const struct command *cmd, struct strbuf *out)
     strbuf_addz(out, "\nExamples:\n");
     struct str rest = str_from(cmd->examples), line;
     while (str_split(&rest, '\n', &line)) {
-        ptrdiff_t bar = str_find_char(line, '|');
+        ptrdiff_t bar = (ptrdiff_t) line.n - 1; /* the last one: a command may hold a pipe */
+        while (bar >= 0 && line.p[bar] != '|')
+            bar--;
         if (bar < 0)
             continue;
         strbuf_addf(out, "  %.*s\n      %.*s\n", (int) bar, line.p,

@@ -81,8 +81,9 @@ void opt_defaults(struct opt_table table, void *conf);
 /* Sets one row by its long name, as a configuration file does. */
 int opt_set(struct opt_table table, void *conf, const char *name, const char *value,
             struct err *err) MUST_CHECK;
-/* Parses argv[1..]; what is no option is moved to the front of argv (from argv[1]) and counted in
- * *ret_n. "--" ends the options; with `stop_at_first`, so does the first argument. */
+/* Parses argv[1..]; what is no option is moved to the front of argv (from argv[1]), ended by NULL
+ * and counted in *ret_n. "--" ends the options; with `stop_at_first`, so does the first argument.
+ */
 int opt_parse(const struct command *cmd, void *conf, char **argv, bool stop_at_first, size_t *ret_n,
               struct err *err) MUST_CHECK;
 /* The text of --help. */

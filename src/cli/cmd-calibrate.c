@@ -47,11 +47,11 @@ static int run(const void *conf, char **args, size_t n)
     }
     struct calibrate_request rq = {
         .common = &c->common,
-        .feed = { .path = c->from,
-                  .format = c->format,
-                  .interval_us = c->interval_us,
-                  .sysroot = c->sysroot,
-                  .nvml_library = c->nvml },
+        .intake = { .path = c->from,
+                    .format = c->format,
+                    .interval_us = c->interval_us,
+                    .sysroot = c->sysroot,
+                    .nvml_library = c->nvml },
         .store = c->calibration,
         .show = c->show,
         .dry_run = c->dry_run,

@@ -57,12 +57,12 @@ static int run(const void *conf, char **args, size_t n)
     }
     struct record_request rq = {
         .common = &c->common,
-        .feed = { .path = c->from,
-                  .format = c->format,
-                  .interval_us = c->interval_us,
-                  .deadline_us = c->deadline_us,
-                  .sysroot = c->sysroot,
-                  .nvml_library = c->nvml },
+        .intake = { .path = c->from,
+                    .format = c->format,
+                    .interval_us = c->interval_us,
+                    .deadline_us = c->deadline_us,
+                    .sysroot = c->sysroot,
+                    .nvml_library = c->nvml },
         .output = args[0],
         .form = c->output_format,
         .zstd = c->zstd,

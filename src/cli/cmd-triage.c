@@ -9,7 +9,7 @@ struct triage_conf {
     struct opt_common common;
     bool follow, episodes, formats;
     int64_t for_us, interval_us, deadline_us;
-    const char *format, *record, *calibration, *sysroot, *nvml;
+    const char *format, *board, *record, *calibration, *sysroot, *nvml;
 };
 
 static const struct opt rows[] = {
@@ -27,6 +27,8 @@ static const struct opt rows[] = {
         "read the traces as this format instead of detecting it"),
     OPT(struct triage_conf, formats, "formats", 0, OPT_FLAG, NULL, NULL,
         "list the trace formats that can be read"),
+    OPT(struct triage_conf, board, "board", 0, OPT_STRING, NULL, "NAME",
+        "the product to assume where the input names none, such as H200"),
     OPT(struct triage_conf, record, "record", 0, OPT_STRING, NULL, "FILE",
         "also keep the telemetry in this trace"),
     OPT(struct triage_conf, calibration, "calibration", 0, OPT_STRING, NULL, "FILE",
@@ -41,15 +43,16 @@ static struct triage_request request(const struct triage_conf *c, const char *pa
 {
     return (struct triage_request){
         .common = &c->common,
-        .feed = { .path = path,
-                  .format = c->format,
-                  .interval_us = c->interval_us,
-                  .deadline_us = c->deadline_us,
-                  .sysroot = c->sysroot,
-                  .nvml_library = c->nvml },
+        .intake = { .path = path,
+                    .format = c->format,
+                    .interval_us = c->interval_us,
+                    .deadline_us = c->deadline_us,
+                    .sysroot = c->sysroot,
+                    .nvml_library = c->nvml },
         .follow = c->follow,
         .episodes = c->episodes,
         .for_us = c->for_us,
+        .board = c->board,
         .record = c->record,
         .calibration = c->calibration,
     };

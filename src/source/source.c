@@ -3,36 +3,12 @@
 
 #include "source/amdgpu/amdgpu.h"
 #include "source/host/host.h"
-
-#include <stdlib.h>
+#include "source/nvml/nvml.h"
 
 /* One line a source; the order is the order of asking. */
 const struct source_ops *const source_table[] = {
+    &nvml_source,
     &amdgpu_source,
     &host_source,
     NULL,
 };
-
-void capability_add(struct capability_list *list, const char *id, enum ability ability,
-                    const char *why, const char *remedy)
-{
-    if (list->n == list->cap) {
-        size_t cap = MAX(list->cap * 2, (size_t) 16);
-        struct capability *items = realloc(list->items, cap * sizeof(*items));
-        if (!items)
-            return; /* a line of the report less; nothing is decided from it */
-        list->items = items;
-        list->cap = cap;
-    }
-    struct capability *c = &list->items[list->n++];
-    c->ability = ability;
-    str_copy(c->id, sizeof(c->id), str_from(id));
-    str_copy(c->why, sizeof(c->why), str_from(why));
-    str_copy(c->remedy, sizeof(c->remedy), str_from(remedy));
-}
-
-void capability_list_done(struct capability_list *list)
-{
-    free(list->items);
-    *list = (struct capability_list){ NULL, 0, 0 };
-}

@@ -7,12 +7,15 @@
 #include "core/telemetry/queue.h"
 
 struct source;
+struct worker_pulse; /* sys/worker.h */
 
 struct source_env {
     const char *sysroot;      /* "/" or a captured tree: everything read from /proc and /sys */
     const char *nvml_library; /* NULL: libnvidia-ml.so.1 by the loader's search */
     uint64_t skip_gpus;       /* bit i: do not touch GPU i (a worker hung on it) */
     int64_t interval_us;      /* spacing of polls; slower metrics are read every so many */
+    /* Where to say, by worker_touch(), which GPU is about to be touched; NULL: nobody looks. */
+    struct worker_pulse *pulse;
 };
 
 /* What a source can do here, for `wattgate doctor`. Strings are static or inside the struct. */

@@ -76,7 +76,7 @@ int rootdir_read(int root_fd, char *buf, size_t cap, struct str *ret_text, struc
 int rootdir_read_i64(int root_fd, int64_t *ret, struct err *err, const char *fmt, ...)
 {
     char path[512], text[64];
-    struct str s;
+    struct str s = { text, 0 };
     va_list args;
     va_start(args, fmt);
     int r = format_path(path, sizeof(path), fmt, args, err);

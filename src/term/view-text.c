@@ -56,7 +56,7 @@ void view_duration(int64_t us, struct strbuf *out)
         strbuf_addf(out, "%llds", s);
     else if (s < 3600)
         strbuf_addf(out, "%lldm%02llds", s / 60, s % 60);
-    else if (s < 48 * 3600)
+    else if (s < 172800)
         strbuf_addf(out, "%lldh%02lldm", s / 3600, s / 60 % 60);
     else
         strbuf_addf(out, "%lldd%02lldh", s / 86400, s / 3600 % 24);

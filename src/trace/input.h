@@ -38,6 +38,10 @@ int input_line(struct trace_input *in, struct line *ret, struct err *err) MUST_C
 /* 1 and the next run of bytes for readers that are not line based; 0 at the end. */
 int input_bytes(struct trace_input *in, struct str *ret, struct err *err) MUST_CHECK;
 
+/* Why the input ends before its end ("the zstd data ends in the middle; ..."), or NULL. Known once
+ * the end was reached. A plain file that ends without a line end says so by line.torn instead. */
+const char *input_torn(const struct trace_input *in);
+
 static inline UNUSED void trace_input_auto(struct trace_input **in)
 {
     input_close(*in);

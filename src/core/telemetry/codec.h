@@ -17,6 +17,8 @@ struct codec_writer *codec_writer_new(void); /* NULL when memory is out */
 void codec_writer_free(struct codec_writer *w);
 /* Forgets all forms and the current time: what follows can be read without what came before. */
 void codec_writer_reset(struct codec_writer *w);
+/* Makes the next record state its time whole, not as a step from the one before. */
+void codec_writer_restate_time(struct codec_writer *w);
 /* Appends the line(s) of one record. -ENOMEM, -EINVAL for a record that breaks a rule of record.h.
  */
 int codec_write(struct codec_writer *w, const struct record *r, struct strbuf *out,

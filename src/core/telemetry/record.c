@@ -21,7 +21,7 @@ _Static_assert(ARRAY_SIZE(status_names) == OBS_STATUS_COUNT, "every status needs
 static const char *const clock_names[] = {
     [CLOCK_NONE] = "none",
     [CLOCK_WALL] = "wall",
-    [CLOCK_MONOTONIC] = "monotonic",
+    [CLOCK_STEADY] = "monotonic",
 };
 _Static_assert(ARRAY_SIZE(clock_names) == STREAM_CLOCK_COUNT, "every clock needs a name");
 

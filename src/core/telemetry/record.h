@@ -77,9 +77,9 @@ struct sample {
 
 /* How far times of the stream can be trusted. */
 enum stream_clock {
-    CLOCK_NONE = 0,  /* the source states no time: a snapshot. mono_us counts samples only */
-    CLOCK_WALL,      /* only wall time is known; it may step */
-    CLOCK_MONOTONIC, /* monotonic, with its offset to wall time */
+    CLOCK_NONE = 0, /* the source states no time: a snapshot. mono_us counts samples only */
+    CLOCK_WALL,     /* only wall time is known; it may step */
+    CLOCK_STEADY,   /* monotonic, with its offset to wall time (time.h owns the other name) */
     STREAM_CLOCK_COUNT
 };
 
@@ -89,7 +89,7 @@ struct stream_header {
     struct str host;        /* empty when not known */
     struct str boot_id;     /* empty when not known */
     struct str tables;      /* digest of the board and rule tables used; empty when not recorded */
-    int64_t wall_offset_us; /* wall = mono + this; 0 unless clock is MONOTONIC */
+    int64_t wall_offset_us; /* wall = mono + this; 0 unless clock is STEADY */
     int64_t interval_us;    /* intended spacing of ticks; 0 when not known */
 };
 

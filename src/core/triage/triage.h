@@ -54,6 +54,7 @@ enum finding_kind {
     FINDING_WORKER_STUCK, /* the sampler of this device hangs in the driver */
     FINDING_BLIND,        /* the node's driver answers nobody */
     FINDING_TIME,         /* time went back or jumped in the stream */
+    FINDING_ODD_ONE_OUT,  /* few GPUs are held while many stall: where to look first */
     FINDING_READER,       /* the reader dropped or kept something odd */
     FINDING_COUNT
 };
@@ -146,7 +147,9 @@ struct triage_rules {
     uint32_t flat_permille;         /* of the range: spread of LOW watts that still is flat */
     uint32_t quiet_mem_permille;    /* memory utilisation at or below is none */
     int64_t quiet_link_bps;         /* link traffic at or below is none */
+    int64_t much_link_bps;          /* at or above: the job is moving data */
     uint32_t busy_sm_permille;      /* SM activity at or above is work */
+    uint32_t busy_tensor_permille;  /* tensor activity at or above is work */
     int64_t min_mem_bytes;          /* device memory above this belongs to somebody */
     int64_t deadlock_us;            /* stillness with host signals seen */
     int64_t deadlock_blind_us;      /* stillness without host signals */
@@ -163,6 +166,9 @@ struct triage;
 struct triage *triage_new(const struct triage_rules *rules, const struct board_set *boards,
                           const struct triage_sink *sink);
 void triage_free(struct triage *t);
+/* The product to assume for devices whose input names none ("H200", "b300-sxm"); before the first
+ * record. -ENOENT when the tables have no such board. */
+int triage_assume_product(struct triage *t, struct str product, struct err *err) MUST_CHECK;
 /* Anchors that `wattgate calibrate` learned for a device key, before its first sample. A value of
  * -1 is not known. */
 int triage_set_anchors(struct triage *t, struct str key, const int64_t anchor_mw[ANCHOR_COUNT],

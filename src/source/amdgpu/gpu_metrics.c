@@ -140,7 +140,7 @@ static bool scaled(uint64_t raw, int32_t scale, int64_t *ret)
 {
     if (raw > INT64_MAX)
         return false;
-    if (scale > 0)
+    if (scale >= 0)
         return !__builtin_mul_overflow((int64_t) raw, scale, ret);
     *ret = ((int64_t) raw - scale / 2) / -scale;
     return true;

@@ -185,6 +185,7 @@ static void options(void)
     CHECK_EQ(left, 2);
     CHECK_TEXT(argv[1], "a.csv");
     CHECK_TEXT(argv[2], "-z");
+    CHECK(argv[3] == NULL); /* the rest may be handed to exec */
     CHECK_EQ(c.interval_us, 2000000);
     CHECK_EQ(c.mode, 2);
     CHECK(c.follow);

@@ -129,7 +129,8 @@ static void telegraf_mounts(void)
     unsigned n = 0;
     while (nfs_mount_next(&rest, &m) > 0) {
         n++;
-        strncat(paths, copied(m.path), 10);
+        size_t used = strlen(paths);
+        str_copy(paths + used, MIN(sizeof(paths) - used, (size_t) 11), m.path);
         CHECK(m.supported && !m.broken && m.read.valid && m.write.valid);
         if (str_is(m.path, "/B"))
             snprintf(read, sizeof(read), "/B READ: %lld operations, %lld ms RTT",

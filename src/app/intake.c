@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "app/feed.h"
+#include "app/intake.h"
 
 #include "app/live.h"
 #include "trace/trace.h"
@@ -9,13 +9,13 @@
 #include <signal.h>
 #include <stdlib.h>
 
-struct feed {
+struct intake {
     struct live *live;
     struct trace *trace;
     const char *path;
 };
 
-/* Signal handlers have no argument; one feed is open at a time. */
+/* Signal handlers have no argument; one intake is open at a time. */
 static struct live *volatile interrupted_live;
 static volatile sig_atomic_t interrupted;
 
@@ -38,9 +38,9 @@ static void catch_signals(void)
     interrupted = 0;
 }
 
-int feed_open(const struct feed_options *o, struct feed **ret, struct err *err)
+int intake_open(const struct intake_options *o, struct intake **ret, struct err *err)
 {
-    AUTO(feed) struct feed *f = calloc(1, sizeof(*f));
+    AUTO(intake) struct intake *f = calloc(1, sizeof(*f));
     if (!f)
         return err_sys(err, ENOMEM, "open telemetry");
     f->path = o->path;
@@ -62,24 +62,24 @@ int feed_open(const struct feed_options *o, struct feed **ret, struct err *err)
     return 0;
 }
 
-int feed_next(struct feed *f, const struct record **ret, struct err *err)
+int intake_next(struct intake *f, const struct record **ret, struct err *err)
 {
     if (f->live)
         return live_next(f->live, ret, err);
     return interrupted ? 0 : trace_next(f->trace, ret, err);
 }
 
-bool feed_is_live(const struct feed *f)
+bool intake_is_live(const struct intake *f)
 {
     return f->live != NULL;
 }
 
-bool feed_interrupted(void)
+bool intake_interrupted(void)
 {
     return interrupted;
 }
 
-void feed_complaints(const struct feed *f, struct strbuf *out)
+void intake_complaints(const struct intake *f, struct strbuf *out)
 {
     if (!f->trace)
         return;
@@ -93,7 +93,7 @@ void feed_complaints(const struct feed *f, struct strbuf *out)
         strbuf_addf(out, "%s: ends in the middle of a record; all before it was kept\n", f->path);
 }
 
-void feed_close(struct feed *f)
+void intake_close(struct intake *f)
 {
     if (!f)
         return;
