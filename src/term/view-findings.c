@@ -45,9 +45,9 @@ static const char *const meanings[] = {
     [FINDING_DEVICE_LOST] = "the device stopped answering",
     [FINDING_WORKER_STUCK] = "reading this device hangs in the driver",
     [FINDING_BLIND] = "the driver answers nobody: this node is not being watched",
-    [FINDING_TIME] = "time in this input went back or jumped",
+    [FINDING_TIME] = "about the times of this input",
     [FINDING_ODD_ONE_OUT] = "differs from the many that stall: look at its process first",
-    [FINDING_READER] = "not all of the input made sense",
+    [FINDING_READER] = "about this input",
 };
 _Static_assert(ARRAY_SIZE(meanings) == FINDING_COUNT, "every finding needs its meaning");
 

@@ -119,10 +119,10 @@ static void add_device(const struct triage_device *d, const struct view_options 
 {
     unsigned columns = strip_columns(o);
     const struct state_look *look = state_look(d->state);
-    char name[16];
-    str_copy(name, sizeof(name), str_from(d->is_node ? d->key : ""));
-    if (d->is_node)
-        add_padded(out, name, 5);
+    char name[5]; /* of a node, or of a GPU that the input gives no number */
+    str_copy(name, sizeof(name), str_from(d->is_node ? d->key : "-"));
+    if (d->is_node || d->index < 0)
+        strbuf_addf(out, "%4s ", name);
     else
         strbuf_addf(out, "%4d ", d->index);
     add_sparkline(d, full_mw, columns, out);

@@ -192,7 +192,7 @@ void feed_at(struct feed *f, struct stamp stamp, uint64_t where)
         return;
     f->zone_noted = true;
     start(f);
-    feed_note(f, ENTITY_NONE, "time", "the times state no zone: they are taken as UTC");
+    feed_note(f, ENTITY_NONE, "reader", "the times state no zone: they are taken as UTC");
 }
 
 void feed_at_relative(struct feed *f, int64_t us, uint64_t where)

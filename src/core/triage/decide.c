@@ -11,6 +11,9 @@
 #define QUIET (IS(AMOUNT_UNKNOWN) | IS(AMOUNT_NONE))
 #define MOVING (IS(AMOUNT_SOME) | IS(AMOUNT_MUCH))
 
+/* of utilisation: without gaps, as far as it is known */
+#define STEADY (IS(UTIL_BUSY) | IS(UTIL_UNKNOWN))
+
 #define C(name) CANDIDATE(STATE_##name)
 #define STALLED (C(CHECKPOINT) | C(DEADLOCK) | CANDIDATE_WAIT)
 #define SLOW (C(COMMUNICATION) | C(STARVED) | C(UNDERFED))
@@ -40,8 +43,8 @@ static const struct row rows[] = {
 { "low.unused",           IS(CLASS_LOW),     IS(UTIL_ZERO),    NOT(FLAT_NO),  NOT(AMOUNT_SOME),   QUIET,   IS(AMOUNT_UNKNOWN),NOT(AMOUNT_SOME),  ANY,            ANY,                ANY, STATE_UNRESOLVED, C(IDLE) | C(HELD) | C(STARVED) },
 { "low.unused-moving",    IS(CLASS_LOW),     IS(UTIL_ZERO),    ANY,           ANY,                ANY,                ANY,               ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, C(HELD) | SLOW | C(IDLE) },
 
-{ "low.work",             IS(CLASS_LOW),     NOT(UTIL_ZERO),   ANY,           ANY,                ANY,                NOT(AMOUNT_NONE),  IS(AMOUNT_SOME),   ANY,            ANY,                ANY, STATE_UNDERFED, 0 },
-{ "low.traffic",          IS(CLASS_LOW),     NOT(UTIL_ZERO),   ANY,           ANY,                IS(AMOUNT_MUCH),    NOT(AMOUNT_NONE),  IS(AMOUNT_NONE),   ANY,            NOT(HOST_LOADING),  ANY, STATE_COMMUNICATION, 0 },
+{ "low.work",             IS(CLASS_LOW),     STEADY,   ANY,           ANY,                ANY,                NOT(AMOUNT_NONE),  IS(AMOUNT_SOME),   ANY,            ANY,                ANY, STATE_UNDERFED, 0 },
+{ "low.traffic",          IS(CLASS_LOW),     STEADY,   ANY,           ANY,                IS(AMOUNT_MUCH),    NOT(AMOUNT_NONE),  IS(AMOUNT_NONE),   ANY,            NOT(HOST_LOADING),  ANY, STATE_COMMUNICATION, 0 },
 { "low.moving",           IS(CLASS_LOW),     IS(UTIL_BUSY),    ANY,           IS(AMOUNT_SOME),    ANY,                ANY,               ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, SLOW | CANDIDATE_WAIT },
 { "low.moving-link",      IS(CLASS_LOW),     IS(UTIL_BUSY),    ANY,           ANY,                MOVING,    ANY,               ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, SLOW | CANDIDATE_WAIT },
 { "low.writing",          IS(CLASS_LOW),     IS(UTIL_BUSY),    IS(FLAT_YES),  IS(AMOUNT_NONE),    ANY,                ANY,               ANY,               ANY,            IS(HOST_WRITING),   ANY, STATE_CHECKPOINT, 0 },
@@ -58,9 +61,9 @@ static const struct row rows[] = {
 { "low.gappy",            IS(CLASS_LOW),     IS(UTIL_BETWEEN), ANY,           ANY,                ANY,                ANY,               ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, SLOW | C(HELD) | CANDIDATE_WAIT },
 { "low.no-util",          IS(CLASS_LOW),     ANY,              ANY,           ANY,                ANY,                ANY,               ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, C(IDLE) | C(HELD) | STALLED | SLOW },
 
-{ "mid.traffic",          IS(CLASS_MID),     NOT(UTIL_ZERO),   ANY,           ANY,                IS(AMOUNT_MUCH),    ANY,               IS(AMOUNT_NONE),   ANY,            NOT(HOST_LOADING),  ANY, STATE_COMMUNICATION, 0 },
+{ "mid.traffic",          IS(CLASS_MID),     STEADY,   ANY,           ANY,                IS(AMOUNT_MUCH),    ANY,               IS(AMOUNT_NONE),   ANY,            NOT(HOST_LOADING),  ANY, STATE_COMMUNICATION, 0 },
 { "mid.starved",          IS(CLASS_MID),     IS(UTIL_BETWEEN), ANY,           ANY,                IS(AMOUNT_NONE),    ANY,               NOT(AMOUNT_SOME),  ANY,            IS(HOST_LOADING),   ANY, STATE_STARVED, 0 },
-{ "mid.work",             IS(CLASS_MID),     NOT(UTIL_ZERO),   ANY,           ANY,                ANY,                ANY,               IS(AMOUNT_SOME),   ANY,            NOT(HOST_LOADING),  ANY, STATE_UNDERFED, 0 },
+{ "mid.work",             IS(CLASS_MID),     STEADY,   ANY,           ANY,                ANY,                ANY,               IS(AMOUNT_SOME),   ANY,            NOT(HOST_LOADING),  ANY, STATE_UNDERFED, 0 },
 { "mid.unused",           IS(CLASS_MID),     IS(UTIL_ZERO),    NOT(FLAT_NO),  ANY,                ANY,                NOT(AMOUNT_SOME),  ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, C(IDLE) | C(HELD) | SLOW },
 { "mid.unused-owned",     IS(CLASS_MID),     IS(UTIL_ZERO),    ANY,           ANY,                ANY,                ANY,               ANY,               ANY,            ANY,                ANY, STATE_UNRESOLVED, C(HELD) | SLOW },
 { "mid.quiet",            IS(CLASS_MID),     IS(UTIL_BUSY),    IS(FLAT_YES),  IS(AMOUNT_NONE),    QUIET,   ANY,               NOT(AMOUNT_SOME),  ANY,            ANY,                ANY, STATE_UNRESOLVED, STALLED | SLOW },

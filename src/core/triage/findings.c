@@ -211,12 +211,12 @@ void findings_step(struct triage *t, struct device *d, const struct signals *s,
                    const struct verdict *v, const struct track_view *power)
 {
     bool ghost = s->owner == AMOUNT_NONE && s->util == UTIL_BUSY && s->power == CLASS_LOW &&
-                 s->mem != AMOUNT_SOME;
+                 s->mem != AMOUNT_SOME && s->link <= AMOUNT_NONE;
     bool settled = power->n >= t->rules->window_samples;
     if (!ghost)
         over(d, FINDING_GHOST_LATCH);
     else if (settled || t->clock == CLOCK_NONE)
-        find_once(t, d, FINDING_GHOST_LATCH, v->rule,
+        find_once(t, d, FINDING_GHOST_LATCH, "low.ghost",
                   "utilisation %" PRId64 " %% at %" PRId64 " W and no process on the GPU",
                   d->pub.util_permille / 10, power->median / MW_PER_W);
     bool skew = s->power == CLASS_HIGH && s->util == UTIL_ZERO;

@@ -220,9 +220,23 @@ struct triage {
     bool odd_told;
 };
 
+/* ---- devices.c ---- */
+struct device *device_by_entity(const struct triage *t, uint32_t entity); /* NULL: none */
+int device_bind(struct triage *t, uint32_t entity, const struct device *d) MUST_CHECK;
+/* Finds the entity's device by its key, or adds it, and binds the entity to it. */
+int device_take(struct triage *t, const struct entity *e, struct err *err) MUST_CHECK;
 /* window of this device: at least the rule's, and wide enough for its sampling */
 int64_t device_window_us(const struct triage *t, const struct device *d);
 int64_t device_gap_us(const struct triage *t, const struct device *d);
+
+/* ---- readings.c ---- */
+/* True and the watts when the sample has some of the device's kind. */
+bool readings_take(struct triage *t, struct device *d, const struct readings *s, int64_t *ret_mw);
+
+/* ---- signals.c ---- */
+void signals_look(struct triage *t, struct device *d, struct signals *s, struct track_view *power);
+enum confidence signals_confidence(const struct triage *t, const struct device *d,
+                                   const struct track_view *power);
 
 /* ---- power.c ---- */
 void anchors_refresh(const struct triage *t, struct device *d);
