@@ -111,18 +111,26 @@ static const struct layout layouts[] = {
 };
 /* clang-format on */
 
+/* The first row of a revision. */
+static const struct layout *find_revision(uint8_t format, uint8_t content)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+        if (layouts[i].format == format && layouts[i].content == content)
+            return &layouts[i];
+    return NULL;
+}
+
 static const struct layout *find_layout(uint8_t format, uint8_t content, size_t size)
 {
     for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-        if (layouts[i].format == format && layouts[i].content == content &&
-            (!size || layouts[i].size == size))
+        if (layouts[i].format == format && layouts[i].content == content && layouts[i].size == size)
             return &layouts[i];
     return NULL;
 }
 
 size_t gpu_metrics_size(uint8_t format, uint8_t content)
 {
-    const struct layout *l = find_layout(format, content, 0);
+    const struct layout *l = find_revision(format, content);
     return l ? l->size : 0;
 }
 
@@ -174,7 +182,7 @@ int gpu_metrics_decode(const uint8_t *bytes, size_t n, struct gpu_metrics *ret, 
         return err_set(err, -EINVAL, "gpu_metrics: %zu bytes, too short for its header", n);
     size_t size = (size_t) bytes[0] | (size_t) bytes[1] << 8;
     uint8_t format = bytes[2], content = bytes[3];
-    if (!find_layout(format, content, 0))
+    if (!find_revision(format, content))
         return err_set(err, -ENOTSUP, "gpu_metrics: revision %u.%u is not known to this version",
                        format, content);
     const struct layout *l = find_layout(format, content, size);

@@ -70,6 +70,9 @@ static void metrics_sizes(void)
         make(bytes, rows[i].format, rows[i].content, rows[i].size + 8);
         CHECK_EQ(gpu_metrics_decode(bytes, sizeof(bytes), &m, &err), -EINVAL);
         CHECK_HAS(err.text, "expected");
+        make(bytes, rows[i].format, rows[i].content, 0); /* no size is not every size */
+        CHECK_EQ(gpu_metrics_decode(bytes, 4, &m, &err), -EINVAL);
+        CHECK_HAS(err.text, "expected");
     }
 }
 

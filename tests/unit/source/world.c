@@ -61,7 +61,9 @@ static void take(struct world *w, const struct record *r)
         str_copy(t->note_key, sizeof(t->note_key), r->u.note.key);
         t->notes++;
     } else {
-        CHECK(!"a source makes only entities, samples, notes and goodbyes");
+        tap_note("record kind %d: a source makes entities, samples, notes and goodbyes",
+                 (int) r->kind);
+        CHECK(false);
     }
 }
 
@@ -90,7 +92,7 @@ int64_t world_value(const struct thing *t, enum metric m)
 {
     if (!t || t->obs[m].metric != m || t->obs[m].status != OBS_VALUE) {
         tap_note("%s: no value of %s", t ? t->key : "(nothing)", metric_info(m)->name);
-        CHECK(!"value");
+        CHECK(false);
         return INT64_MIN;
     }
     return t->obs[m].value;
