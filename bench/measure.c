@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure SECONDS COMMAND...: runs the command for at most SECONDS (0: to its end) and prints one
- * JSON line: wall and CPU seconds, highest RSS of a process, highest private memory (USS) and the
- * most processes of its whole process group at once. The command runs in a group of its own. */
+ * JSON line: wall and CPU seconds, highest RSS of a process, highest private memory (USS) and
+ * most processes of it and its descendants at once. The command runs in a group of its own. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -28,22 +28,28 @@ static double now_s(void)
     return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
 }
 
-static bool in_group(const char *pid, pid_t group)
+/* The parent of a process; 0 when it is gone. */
+static pid_t parent_of(pid_t pid)
 {
     char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
     FILE *f = fopen(path, "re");
     if (!f)
-        return false;
+        return 0;
     size_t n = fread(text, 1, sizeof(text) - 1, f);
     fclose(f);
     text[n] = '\0';
-    const char *after = strrchr(text, ')'); /* ") S ppid pgrp" */
-    char *end = NULL;
-    if (!after || strlen(after) < 5)
-        return false;
-    (void) strtol(after + 4, &end, 10);
-    return strtol(end, NULL, 10) == group;
+    const char *after = strrchr(text, ')'); /* ") S ppid" */
+    return after && strlen(after) > 4 ? (pid_t) strtol(after + 4, NULL, 10) : 0;
+}
+
+/* Whether the process is the command or comes from it, at whatever remove. */
+static bool descends(pid_t pid, pid_t command)
+{
+    for (int i = 0; i < 16 && pid > 1; i++, pid = parent_of(pid))
+        if (pid == command)
+            return true;
+    return false;
 }
 
 static void add_memory(const char *pid, struct totals *t)
@@ -67,14 +73,14 @@ static void add_memory(const char *pid, struct totals *t)
     fclose(f);
 }
 
-static struct totals look(pid_t group)
+static struct totals look(pid_t command)
 {
     struct totals t = { 0, 0, 0 };
     DIR *proc = opendir("/proc");
     if (!proc)
         return t;
     for (struct dirent *e = readdir(proc); e; e = readdir(proc)) {
-        if (e->d_name[0] < '0' || e->d_name[0] > '9' || !in_group(e->d_name, group))
+        if (!descends((pid_t) strtol(e->d_name, NULL, 10), command))
             continue;
         t.processes++;
         add_memory(e->d_name, &t);

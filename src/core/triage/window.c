@@ -36,7 +36,7 @@ static void drop_first(struct track *k)
     k->n--;
 }
 
-static void drop_old(struct track *k, int64_t now_us, int64_t window_us)
+static inline void drop_old(struct track *k, int64_t now_us, int64_t window_us)
 {
     while (k->n && k->at_us[k->first] <= now_us - window_us)
         drop_first(k);
