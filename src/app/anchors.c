@@ -12,16 +12,19 @@ struct unit {
 
 struct anchors {
     const struct calibration_store *store;
+    bool learning;
     struct strbuf *notes;
     struct unit *units;
     size_t n;
 };
 
-struct anchors *anchors_new(const struct calibration_store *store, struct strbuf *notes)
+struct anchors *anchors_new(const struct calibration_store *store, bool learning,
+                            struct strbuf *notes)
 {
     struct anchors *a = calloc(1, sizeof(*a));
     if (a) {
         a->store = store;
+        a->learning = learning;
         a->notes = notes;
     }
     return a;
@@ -81,7 +84,7 @@ int anchors_before(struct anchors *a, struct triage *t, const struct record *r, 
     if (r->kind != RECORD_SAMPLE)
         return 0;
     struct unit *u = find_unit(a, r->u.sample.entity);
-    if (!u)
+    if (!u || (u->settled && !a->learning))
         return 0;
     (void) sample_get(&r->u.sample, METRIC_POWER_LIMIT_MW, &u->now.limit_mw);
     (void) sample_get(&r->u.sample, METRIC_SMOOTHING_ENABLED, &u->now.smoothing);

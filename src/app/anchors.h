@@ -8,8 +8,10 @@
 struct anchors;
 
 /* The store is borrowed. Notes (an entry expired, and why) are appended to `notes`, a sentence a
- * line. NULL when memory is out. */
-struct anchors *anchors_new(const struct calibration_store *store, struct strbuf *notes);
+ * line. `learning`: anchors_keep() will be called, so conditions are followed to the end. NULL when
+ * memory is out. */
+struct anchors *anchors_new(const struct calibration_store *store, bool learning,
+                            struct strbuf *notes);
 void anchors_free(struct anchors *a);
 /* Call before triage_feed() of the same record: an entry that still holds is set in the triage
  * when the device's first power limit is seen. */

@@ -86,7 +86,7 @@ static int learn(const struct calibrate_request *rq, struct learning *l, struct 
         r = intake_open(&rq->intake, &l->intake, err);
     if (r < 0)
         return r;
-    l->anchors = anchors_new(&l->none, &l->notes);
+    l->anchors = anchors_new(&l->none, true, &l->notes);
     l->triage = triage_new(&l->tables.triage, &l->tables.boards, &sink);
     if (!l->anchors || !l->triage)
         return err_sys(err, ENOMEM, "calibrate");

@@ -170,7 +170,7 @@ static int open_run(struct run *run, struct err *err)
         r = open_writer(run, err);
     if (r < 0)
         return r;
-    run->anchors = anchors_new(&run->store, &run->notes);
+    run->anchors = anchors_new(&run->store, false, &run->notes);
     run->triage = triage_new(&run->tables.triage, &run->tables.boards, &sink);
     if (!run->anchors || !run->triage)
         return err_sys(err, ENOMEM, "triage");

@@ -61,6 +61,25 @@ static bool skip_blank(struct cursor *c)
     return true;
 }
 
+/* Eight digits at once: true, and their value, when all eight bytes are digits. */
+static bool scan_eight(const char *p, uint64_t *ret)
+{
+    uint64_t w;
+    memcpy(&w, p, sizeof(w));
+    const uint64_t high = UINT64_C(0xF0F0F0F0F0F0F0F0), zeros = UINT64_C(0x3030303030303030);
+    bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    if (!little || (w & high) != zeros || ((w + UINT64_C(0x0606060606060606)) & high) != zeros)
+        return false;
+    uint64_t digits = w - zeros;
+    digits = digits * 10 + (digits >> 8); /* pairs, in every other byte */
+    uint64_t mask = UINT64_C(0x000000FF000000FF);
+    digits = ((digits & mask) * UINT64_C(0x000F424000000064) +
+              ((digits >> 16) & mask) * UINT64_C(0x0000271000000001)) >>
+             32;
+    *ret = digits;
+    return true;
+}
+
 /* The hot path: a decimal integer, overflow checked only when it is long. */
 static bool scan_i64(struct cursor *c, int64_t *ret)
 {
@@ -69,7 +88,11 @@ static bool scan_i64(struct cursor *c, int64_t *ret)
     if (minus)
         p++;
     const char *digits = p;
-    uint64_t v = 0;
+    uint64_t v = 0, eight;
+    while (c->end - p >= 8 && p - digits <= 8 && scan_eight(p, &eight)) {
+        v = v * 100000000 + eight;
+        p += 8;
+    }
     while (p < c->end && (unsigned char) (*p - '0') < 10)
         v = v * 10 + (uint64_t) (*p++ - '0');
     if (p == digits)
