@@ -52,13 +52,13 @@ struct live_slot {
     struct strbuf in;
     uint32_t *ids; /* stream id by the worker's own id; ENTITY_NONE where there is none */
     uint32_t ids_n;
-    uint64_t hung_gpus; /* bits of GPUs that nobody reads */
-    uint64_t left_out;  /* those of them that the present worker was told to leave out */
-    bool was_open;      /* some worker of this slot had devices */
-    bool replaced;      /* the one replacement for a hung worker was made */
-    bool retry_due;     /* the hung worker has ended: start one for all devices */
-    bool asked;         /* in this round, and not yet answered */
-    bool sweep_due;     /* what the new worker does not declare is gone */
+    struct gpu_set hung_gpus; /* GPUs that nobody reads */
+    struct gpu_set left_out;  /* those of them that the present worker was told to leave out */
+    bool was_open;            /* some worker of this slot had devices */
+    bool replaced;            /* the one replacement for a hung worker was made */
+    bool retry_due;           /* the hung worker has ended: start one for all devices */
+    bool asked;               /* in this round, and not yet answered */
+    bool sweep_due;           /* what the new worker does not declare is gone */
     int fail_code;
     char fail_text[256];
     int64_t restart_us; /* real time */

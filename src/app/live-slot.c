@@ -233,12 +233,12 @@ static int hung(struct live *l, struct live_slot *s)
     int32_t index = worker_touching(s->worker);
     uint32_t gpu = live_find_gpu(l, s, index);
     int r;
-    bool blameable = index >= 0 && index < 64;
+    bool blameable = index >= 0 && index < GPU_SET_MAX;
     if (blameable && gpu == ENTITY_NONE && (r = live_declare_hung(l, s, index, &gpu)) < 0)
         return r;
     describe_hang(l, s, gpu, what, sizeof(what));
     if (blameable)
-        s->hung_gpus |= UINT64_C(1) << index;
+        gpu_set_add(&s->hung_gpus, index);
     bool replace = blameable && !s->replaced && !s->abandoned;
     snprintf(text, sizeof(text), "%s; it is left alone%s", what,
              replace ? ", another worker goes on without that GPU" : "");
@@ -266,7 +266,7 @@ static int try_all_again(struct live *l, struct live_slot *s)
     int r = live_note(l, ENTITY_NONE, "worker", text);
     worker_end(s->worker, END_WAIT_US, NULL);
     s->worker = NULL;
-    s->hung_gpus = 0;
+    s->hung_gpus = (struct gpu_set){ { 0 } };
     s->replaced = false;
     if (r >= 0 && live_slot_start(l, s, &err) < 0)
         r = give_up(l, s, err.text);

@@ -205,7 +205,7 @@ int live_accept(struct live *l, struct live_slot *s, const struct record *r)
 
 static bool is_hung(const struct live_slot *s, int32_t index)
 {
-    return index >= 0 && index < 64 && (s->hung_gpus >> index & 1);
+    return gpu_set_has(&s->hung_gpus, index);
 }
 
 /* A hung GPU and what is on it cannot be found by a worker that leaves it out. */

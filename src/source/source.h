@@ -9,10 +9,29 @@
 struct source;
 struct worker_pulse; /* sys/worker.h */
 
+#define GPU_SET_MAX 256 /* GPUs of one node, by index; an NVLink domain has 72 */
+
+/* GPUs by index. */
+struct gpu_set {
+    uint64_t bits[GPU_SET_MAX / 64];
+};
+
+static inline bool gpu_set_has(const struct gpu_set *s, int64_t index)
+{
+    return index >= 0 && index < GPU_SET_MAX && (s->bits[index / 64] >> (index % 64) & 1);
+}
+
+/* An index outside the set is not added. */
+static inline void gpu_set_add(struct gpu_set *s, int64_t index)
+{
+    if (index >= 0 && index < GPU_SET_MAX)
+        s->bits[index / 64] |= UINT64_C(1) << (index % 64);
+}
+
 struct source_env {
     const char *sysroot;      /* "/" or a captured tree: everything read from /proc and /sys */
     const char *nvml_library; /* NULL: libnvidia-ml.so.1 by the loader's search */
-    uint64_t skip_gpus;       /* bit i: do not touch GPU i (a worker hung on it) */
+    struct gpu_set skip_gpus; /* do not touch these (a worker hung on them) */
     int64_t interval_us;      /* spacing of polls; slower metrics are read every so many */
     /* Where to say, by worker_touch(), which GPU is about to be touched; NULL: nobody looks. */
     struct worker_pulse *pulse;

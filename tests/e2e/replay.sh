@@ -5,17 +5,20 @@
 # shellcheck source=tests/harness/e2e.sh
 . "${WATTGATE_SOURCE:-.}/tests/harness/e2e.sh"
 
+# The digest of the tables changes with every table; what follows from them is what counts.
+verdicts() { sed 's/"tables":"[0-9a-f]*"/"tables":""/' "$out"; }
+
 for trace in "$WATTGATE_SOURCE"/tests/replay/*.wgt.zst; do
     name=$(basename "$trace" .wgt.zst)
     want=$WATTGATE_SOURCE/tests/replay/$name.jsonl
     run "$WATTGATE" triage --json --calibration "$tmp/none.json" "$trace"
-    cp "$out" "$tmp/first"
-    [ -z "${WATTGATE_BLESS:-}" ] || cp "$out" "$want"
+    verdicts >"$tmp/first"
+    [ -z "${WATTGATE_BLESS:-}" ] || cp "$tmp/first" "$want"
     is "$(cmp "$tmp/first" "$want" 2>&1)" "" "$name gives the log that was agreed on"
     run "$WATTGATE" triage --json --calibration "$tmp/none.json" "$trace"
-    is "$(cmp "$tmp/first" "$out" 2>&1)" "" "$name gives it twice"
+    is "$(verdicts | cmp "$tmp/first" - 2>&1)" "" "$name gives it twice"
     run "$WATTGATE" record --quiet --from "$trace" "$tmp/$name.wgt"
     run "$WATTGATE" triage --json --calibration "$tmp/none.json" "$tmp/$name.wgt"
-    is "$(cmp "$tmp/first" "$out" 2>&1)" "" "$name gives it after it was written again"
+    is "$(verdicts | cmp "$tmp/first" - 2>&1)" "" "$name gives it after it was written again"
 done
 finish

@@ -167,7 +167,7 @@ static bool at_once(const struct device *d, const struct verdict *v)
     /* Death needs no second look, nor does what follows it; and until a window is full the
      * first guess is improved, not kept. */
     return v->state == STATE_LOST || d->now.verdict.state == STATE_LOST ||
-           v->state == STATE_DEADLOCK;
+           v->state == STATE_DEADLOCK || d->silent;
 }
 
 static void continue_now(struct device *d, const struct verdict *v, enum confidence confidence,

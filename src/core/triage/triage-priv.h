@@ -144,7 +144,7 @@ struct said {
 struct device {
     struct triage_device pub;
     uint32_t number;
-    bool gone;
+    bool gone, silent;
     const struct board *board;
     int64_t limit_default_mw;
     int64_t interval_us; /* shortest spacing of samples seen; 0 not yet */

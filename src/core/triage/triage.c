@@ -137,9 +137,12 @@ static void keep_pace(struct triage *t, struct device *d)
         d->pub.first_us = d->strip.origin_us = t->now_us;
         return;
     }
-    if (dt > device_gap_us(t, d) && d->pub.samples > 1 && d->now.verdict.state != STATE_LOST)
+    bool was_silent = d->silent;
+    d->silent = false;
+    if (dt > device_gap_us(t, d) && d->pub.samples > 1 && !was_silent &&
+        d->now.verdict.state != STATE_LOST)
         episode_gap(t, d);
-    else if (dt > 0)
+    else if (dt > 0 && !was_silent)
         d->interval_us = d->interval_us ? d->interval_us + (dt - d->interval_us) / 8 : dt;
 }
 
@@ -244,18 +247,40 @@ static void take_header(struct triage *t, const struct record *r)
     t->last_tick_us = 0;
 }
 
+static bool any_fresh(const struct triage *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct device *d = t->devices[i];
+        if (!d->gone && !d->pub.is_node && d->pub.samples &&
+            t->now_us - d->pub.last_us <= device_gap_us(t, d))
+            return true;
+    }
+    return false;
+}
+
+/* One device that is silent while others are not has died; when all are, it is the reading. */
+static void fall_silent(struct triage *t, struct device *d, bool others_go_on)
+{
+    const struct verdict v = { STATE_UNKNOWN, 0, "stream.silent" };
+    d->silent = true;
+    if (others_go_on)
+        lose(t, d, "device.silent", "no sample while others go on");
+    else
+        episode_step(t, d, &v, CONFIDENCE_HIGH, "no GPU gives a sample");
+}
+
 static void take_tick(struct triage *t)
 {
     if (t->last_tick_us && t->now_us > t->last_tick_us)
         t->tick_us = t->now_us - t->last_tick_us;
     t->last_tick_us = t->now_us;
+    bool others_go_on = any_fresh(t);
     for (size_t i = 0; i < t->n; i++) {
         struct device *d = t->devices[i];
-        if (d->gone || !d->pub.samples || d->now.verdict.state == STATE_LOST)
+        if (d->gone || d->pub.is_node || !d->pub.samples || d->now.verdict.state == STATE_LOST)
             continue;
-        /* a whole stream that paused is a gap, not a death */
         if (t->now_us - d->pub.last_us > device_gap_us(t, d) && t->tick_us < t->rules->lost_us)
-            lose(t, d, "device.silent", "no sample while others go on");
+            fall_silent(t, d, others_go_on);
     }
     findings_tick(t);
 }

@@ -29,7 +29,7 @@ struct gpu {
 struct amdgpu {
     struct source source; /* first */
     int root_fd;
-    uint64_t skip_gpus;
+    struct gpu_set skip_gpus;
     uint32_t next_id;
     int64_t rescan_due_us;
     char driver[64];
@@ -334,7 +334,7 @@ static int rescan(struct amdgpu *a, struct err *err)
 
 static bool is_skipped(const struct amdgpu *a, const struct gpu *gpu)
 {
-    return gpu->index < 64 && (a->skip_gpus >> gpu->index & 1);
+    return gpu_set_has(&a->skip_gpus, gpu->index);
 }
 
 static int poll_gpu(struct amdgpu *a, struct gpu *gpu, int64_t mono_us, struct record_queue *out)

@@ -94,7 +94,7 @@ int nvml_start(struct nvml_source *s, struct err *err)
         s->api.event_set_create(&s->events) != NVML_OK)
         s->events = NULL;
     for (unsigned i = 0; i < n && i < NVML_GPUS_MAX; i++)
-        if (!(s->skip_gpus >> i & 1))
+        if (!gpu_set_has(&s->skip_gpus, i))
             find_one(s, i);
     worker_touch(s->pulse, WORKER_NOWHERE);
     return 0;

@@ -9,7 +9,7 @@
 #include "sys/worker.h"
 
 enum {
-    NVML_GPUS_MAX = 64,       /* skip_gpus has a bit for each */
+    NVML_GPUS_MAX = GPU_SET_MAX,
     NVML_MIGS_MAX = 8,        /* instances of one GPU */
     NVML_PROCESSES_MAX = 256, /* of one GPU that are followed; all are counted */
 };
@@ -57,7 +57,7 @@ struct nvml_source {
     bool initialised;
     struct nvml_driver driver;
     char *sysroot;
-    uint64_t skip_gpus;
+    struct gpu_set skip_gpus;
     struct worker_pulse *pulse;
     int64_t interval_us;
     struct nvml_gpu gpus[NVML_GPUS_MAX];

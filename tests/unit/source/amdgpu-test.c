@@ -9,9 +9,11 @@
 
 static struct world world;
 
-static struct source *start(const char *root, uint64_t skip)
+/* skip: a GPU to leave out, or -1 */
+static struct source *start(const char *root, int skip)
 {
-    struct source_env env = { .sysroot = root, .skip_gpus = skip, .interval_us = 1000000 };
+    struct source_env env = { .sysroot = root, .interval_us = 1000000 };
+    gpu_set_add(&env.skip_gpus, skip);
     struct source *src = NULL;
     struct err err = { 0 };
     CHECK_EQ(amdgpu_source.open(&env, &src, &err), 0);
@@ -204,7 +206,7 @@ static void clock_levels(void)
 
 static void mi300x(void)
 {
-    struct source *src = start(sysroot("mi300x-8"), 0);
+    struct source *src = start(sysroot("mi300x-8"), -1);
     CHECK_EQ(world.n, 8);
     struct thing *g = world_find(&world, "a1b2c30000000003");
     CHECK(g != NULL);
@@ -239,7 +241,7 @@ static void mi300x(void)
 
 static void mi250x(void)
 {
-    struct source *src = start(sysroot("mi250x"), 0);
+    struct source *src = start(sysroot("mi250x"), -1);
     struct thing *first = world_find(&world, "b2000000000000c1");
     struct thing *second = world_find(&world, "b2000000000000c6");
     CHECK(first && second);
@@ -259,7 +261,7 @@ static void mi250x(void)
 static void mi100_wraps(void)
 {
     const char *root = tree_copy("mi100");
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     struct thing *g = world_find(&world, "0000:83:00.0"); /* no unique_id */
     CHECK(g != NULL);
     CHECK_TEXT(g->name, "AMD GPU 1002:738C");
@@ -278,7 +280,7 @@ static void mi100_wraps(void)
 
 static void apus(void)
 {
-    struct source *src = start(sysroot("apu"), 0);
+    struct source *src = start(sysroot("apu"), -1);
     struct thing *g = &world.things[0];
     CHECK_TEXT(g->key, "0000:04:00.0"); /* unique_id 0 is none */
     CHECK_EQ(world_value(g, METRIC_POWER_AVERAGE_MW), 15000);
@@ -289,7 +291,7 @@ static void apus(void)
     CHECK_EQ(world_status(g, METRIC_UTIL_MEM_PERMILLE), OBS_ABSENT);
     CHECK_EQ(world_status(g, METRIC_ENERGY_UJ), OBS_UNSUPPORTED);
     amdgpu_source.close(src);
-    src = start(sysroot("apu-3"), 0);
+    src = start(sysroot("apu-3"), -1);
     CHECK_EQ(world_value(g, METRIC_POWER_AVERAGE_MW), 54321);
     CHECK_EQ(world_value(g, METRIC_UTIL_GPU_PERMILLE), 810);
     CHECK_EQ(world_value(g, METRIC_TEMP_GPU_MC), 51500);
@@ -299,7 +301,7 @@ static void apus(void)
 static void limits_that_grow(void)
 {
     const char *root = tree_copy("apu-3");
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     static uint8_t bytes[GPU_METRICS_BYTES_MAX];
     make(bytes, 3, 0, 264);
     put_le(bytes + 228, 0, 4);
@@ -334,7 +336,7 @@ static void bad_files(void)
           OBS_ERROR },
     };
     const char *root = tree_copy("apu");
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         tree_text(root, DEVICE "hwmon/hwmon1/power1_average", rows[i].text);
         world_poll(&world, src, (int64_t) (i + 2) * 1000000);
@@ -351,7 +353,7 @@ static void bad_metrics_are_noted_once(void)
 {
     const char *root = tree_copy("apu");
     tree_put(root, DEVICE "gpu_metrics", "\x80\x00\x02\x02 cut", 8);
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     world_poll(&world, src, 2000000);
     struct thing *g = &world.things[0];
     CHECK_EQ(g->notes, 1);
@@ -371,7 +373,7 @@ static void metrics_are_binary(void)
     make(bytes, 2, 2, 128);
     put_le(bytes + 120, UINT64_C(0x2000000000000000), 8);
     tree_put(root, DEVICE "gpu_metrics", bytes, 128);
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     CHECK_EQ(world.things[0].notes, 0);
     CHECK_EQ(world_value(&world.things[0], METRIC_THROTTLE_REASONS), 0);
     amdgpu_source.close(src);
@@ -381,7 +383,7 @@ static void metrics_are_binary(void)
 static void io_error_is_lost(void)
 {
     const char *root = tree_copy("apu");
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     tree_link(root, DEVICE "hwmon/hwmon1/power1_average", "/proc/self/mem"); /* reads as EIO */
     world_poll(&world, src, 2000000);
     CHECK_EQ(world_status(&world.things[0], METRIC_POWER_AVERAGE_MW), OBS_LOST);
@@ -398,7 +400,7 @@ static void io_error_is_lost(void)
 static void goes_and_comes_back(void)
 {
     const char *root = tree_copy("mi250x");
-    struct source *src = start(root, 0);
+    struct source *src = start(root, -1);
     CHECK_EQ(world.n, 2);
     tree_remove(root, "sys/class/drm/card1");
     world_poll(&world, src, 2000000);
@@ -425,7 +427,7 @@ static void goes_and_comes_back(void)
 
 static void skipped(void)
 {
-    struct source *src = start(sysroot("mi300x-8"), 1u << 2);
+    struct source *src = start(sysroot("mi300x-8"), 2);
     CHECK_EQ(world.n, 8);
     for (uint32_t i = 0; i < world.n; i++)
         CHECK_EQ(world.things[i].samples, i == 2 ? 0 : 1);

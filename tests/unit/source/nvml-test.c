@@ -449,7 +449,7 @@ static void skipped_gpu(void)
     struct rig t;
     struct err err;
     rig_prepare(&t, "gpus 3\nfault block gpus=1\n");
-    t.env.skip_gpus = 2;
+    gpu_set_add(&t.env.skip_gpus, 1);
     CHECK_EQ(nvml_source.open(&t.env, &t.src, &err), 0);
     rig_poll(&t, 15);
     CHECK_EQ(t.entities_n, 2);

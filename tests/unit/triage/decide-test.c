@@ -281,19 +281,48 @@ static void a_start_under_load_learns_no_idle(void)
     bench_close(&b);
 }
 
+/* The first GPU works for a minute and is silent then; with a second one that goes on. */
+static void fall_silent(struct bench *b, bool second_goes_on)
+{
+    struct err e;
+    struct record r = { .kind = RECORD_ENTITY };
+    bench_open(b, "NVIDIA H100 80GB HBM3");
+    r.u.entity = (struct entity){ .id = 1,
+                                  .kind = ENTITY_GPU,
+                                  .parent = ENTITY_NONE,
+                                  .index = 1,
+                                  .key = STR("GPU-b"),
+                                  .name = STR("NVIDIA H100 80GB HBM3") };
+    CHECK_EQ(triage_feed(b->t, &r, &e), 0);
+    for (int64_t s = 1; s <= 80; s++) {
+        struct obs watts = { .metric = METRIC_POWER_AVERAGE_MW, .value = 600000 + s % 7 * 5000 };
+        r = (struct record){ .kind = RECORD_SAMPLE, .mono_us = s * US_PER_S };
+        r.u.sample = (struct sample){ 1, 1, &watts };
+        if (s <= 60 || second_goes_on)
+            CHECK_EQ(triage_feed(b->t, &r, &e), 0);
+        if (s <= 60)
+            bench_second(b, s, 600000 + s % 7 * 5000, 1000, 400, 1);
+        r = (struct record){ .kind = RECORD_TICK, .mono_us = s * US_PER_S };
+        CHECK_EQ(triage_feed(b->t, &r, &e), 0);
+    }
+}
+
 static void silence_is_a_gap_or_a_loss(void)
 {
     struct bench b;
     struct err e;
-    bench_open(&b, "NVIDIA H100 80GB HBM3");
-    for (int64_t s = 1; s <= 60; s++)
-        bench_second(&b, s, 600000 + s % 7 * 5000, 1000, 400, 1);
-    for (int64_t s = 61; s <= 80; s++) { /* ticks go on without it */
-        struct record r = { .kind = RECORD_TICK, .mono_us = s * US_PER_S };
-        CHECK_EQ(triage_feed(b.t, &r, &e), 0);
-    }
+    fall_silent(&b, true);
     CHECK_EQ(triage_device(b.t, 0)->state, STATE_LOST);
+    CHECK_EQ(triage_device(b.t, 1)->state, STATE_COMPUTE);
     CHECK_HAS(strbuf_text(&b.log.text), "! device_lost");
+    bench_close(&b);
+    fall_silent(&b, false); /* the driver answers nobody: that is no death of all */
+    CHECK_EQ(triage_device(b.t, 0)->state, STATE_UNKNOWN);
+    CHECK_EQ(triage_device(b.t, 1)->state, STATE_UNKNOWN);
+    CHECK(!strstr(strbuf_text(&b.log.text), "lost"));
+    for (int64_t s = 81; s <= 100; s++)
+        bench_second(&b, s, 600000 + s % 7 * 5000, 1000, 400, 1);
+    CHECK_EQ(triage_device(b.t, 0)->state, STATE_COMPUTE);
     bench_close(&b);
     bench_open(&b, "NVIDIA H100 80GB HBM3");
     for (int64_t s = 1; s <= 60; s++)
