@@ -32,7 +32,7 @@ static int say_failed(const struct worker_side *side, struct strbuf *out, int co
     strbuf_clear(out);
     strbuf_addf(out, "%c%s%d ", LIVE_CONTROL, LIVE_SAYS_FAIL, code);
     for (const char *c = err->text; *c; c++)
-        strbuf_addc(out, *c == '\n' ? ' ' : *c);
+        strbuf_addc(out, (char) (*c == '\n' ? ' ' : *c));
     strbuf_addc(out, '\n');
     return say(side, out);
 }

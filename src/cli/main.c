@@ -49,18 +49,19 @@ static int apply_config(const struct command *cmd, void *conf, char **argv, size
                         struct err *err)
 {
     char **copy = calloc(argc + 1, sizeof(*copy));
-    void *scratch = calloc(1, cmd->conf_size);
-    int r = copy && scratch ? 0 : err_sys(err, ENOMEM, "command line");
-    if (r == 0) {
-        memcpy(copy, argv, argc * sizeof(*copy));
+    struct opt_common *scratch = calloc(1, cmd->conf_size);
+    int r = -ENOMEM;
+    if (copy && scratch) {
         size_t n;
+        memcpy(copy, argv, argc * sizeof(*copy));
         opt_defaults(cmd->options, scratch);
         opt_defaults(opt_common, scratch);
         r = opt_parse(cmd, scratch, copy, runs_a_command(cmd), &n, err);
+        if (r == 0 && scratch->config)
+            r = config_apply(scratch->config, cmd, conf, err);
+    } else {
+        err_sys(err, ENOMEM, "command line");
     }
-    const char *file = r == 0 ? ((struct opt_common *) scratch)->config : NULL;
-    if (file)
-        r = config_apply(file, cmd, conf, err);
     free(copy);
     free(scratch);
     return r;
@@ -113,7 +114,7 @@ static int close_output(int status)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN);
+    (void) signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

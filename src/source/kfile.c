@@ -56,7 +56,7 @@ int kfile_read_text(int dir_fd, const char *path, char *buf, size_t cap, struct 
 int kfile_read_i64(int dir_fd, const char *path, int64_t *ret)
 {
     char buf[64];
-    struct str text;
+    struct str text = { NULL, 0 };
     int r = kfile_read_text(dir_fd, path, buf, sizeof(buf), &text);
     return r < 0 ? r : parse_i64(text, ret);
 }

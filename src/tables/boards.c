@@ -19,14 +19,14 @@ static const struct {
 
 static int read_source(struct yaml_file *f, const yaml_node_t *map)
 {
-    struct str text;
+    struct str text = { NULL, 0 };
     return node_text(f, node_get(f, map, "source"), "source (where the value comes from)", &text);
 }
 
 static int read_quantity(struct yaml_file *f, const yaml_node_t *map, const char *key,
                          int (*parse)(struct str, int64_t *), int64_t *ret)
 {
-    struct str text;
+    struct str text = { NULL, 0 };
     const yaml_node_t *at = node_get(f, map, key);
     int r = node_text(f, at ? at : map, key, &text);
     if (r < 0)
@@ -38,7 +38,7 @@ static int read_quantity(struct yaml_file *f, const yaml_node_t *map, const char
 
 static int read_grade(struct yaml_file *f, const yaml_node_t *map, enum grade *ret)
 {
-    struct str text;
+    struct str text = { NULL, 0 };
     const yaml_node_t *at = node_get(f, map, "grade");
     int r = node_text(f, at ? at : map, "grade", &text);
     if (r < 0)
@@ -54,7 +54,7 @@ static int read_grade(struct yaml_file *f, const yaml_node_t *map, enum grade *r
 
 static int read_anchor(struct yaml_file *f, const yaml_node_t *map, struct anchor_range *ret)
 {
-    struct anchor_range a;
+    struct anchor_range a = { 0 };
     int r = node_keys(f, map, "low high grade source note");
     if (r == 0)
         r = read_quantity(f, map, "low", parse_power_mw, &a.lo_mw);
@@ -113,7 +113,7 @@ static int read_match(struct yaml_file *f, const yaml_node_t *list, struct board
     const yaml_node_t *item;
     size_t i = 0;
     for (; (item = node_item(f, list, i)); i++) {
-        struct str text;
+        struct str text = { NULL, 0 };
         int r = node_text(f, item, "a product name", &text);
         if (r < 0)
             return r;
@@ -136,8 +136,8 @@ static int read_limit(struct yaml_file *f, const yaml_node_t *map, struct board 
 
 static int read_sensor(struct yaml_file *f, const yaml_node_t *map, struct board *b)
 {
-    struct str draw;
-    int64_t update, window;
+    struct str draw = { NULL, 0 };
+    int64_t update = 0, window = 0;
     if (!map)
         return 0;
     int r = node_keys(f, map, "draw update window source note");
@@ -179,7 +179,7 @@ static int read_peak(struct yaml_file *f, const yaml_node_t *map, struct board *
 
 static int read_low_power(struct yaml_file *f, const yaml_node_t *map, struct board *b)
 {
-    struct str text;
+    struct str text = { NULL, 0 };
     if (!map)
         return 0;
     int r = node_keys(f, map, "value source note");
@@ -193,7 +193,7 @@ static int read_low_power(struct yaml_file *f, const yaml_node_t *map, struct bo
 
 static int read_board(struct yaml_file *f, struct board *b)
 {
-    struct str name;
+    struct str name = { NULL, 0 };
     yaml_node_t *root = yaml_file_root(f);
     int r = node_keys(f, root, "board match anchors limit sensor peak_bf16 low_power_compute note");
     if (r == 0)

@@ -69,8 +69,8 @@ static const struct field *find_field(struct str name)
 static int read_field(struct yaml_file *f, const struct field *field, const yaml_node_t *map,
                       struct triage_rules *rules)
 {
-    struct str text, why;
-    int64_t value;
+    struct str text = { NULL, 0 }, why;
+    int64_t value = 0;
     int r = node_keys(f, map, "value why");
     if (r == 0)
         r = node_text(f, node_get(f, map, "value"), "value", &text);

@@ -28,7 +28,7 @@ static bool take_label(struct str *rest, struct str *ret_key, char *value, size_
         char c = rest->p[i];
         if (c == '\\' && i + 1 < rest->n) {
             c = rest->p[++i];
-            c = c == 'n' ? '\n' : c;
+            c = (char) (c == 'n' ? '\n' : c);
         }
         if (n + 1 < cap)
             value[n++] = c;

@@ -18,7 +18,7 @@ struct nvsmi_row {
 extern const struct nvsmi_row nvsmi_rows[]; /* ends with a NULL path */
 
 /* As quantity_parse(). */
-int nvsmi_word_parse(enum word_list words, struct str text, struct obs *ret) MUST_CHECK;
+int nvsmi_word_parse(enum word_list list, struct str text, struct obs *ret) MUST_CHECK;
 /* The NVML bit of a reason's name behind its prefix ("sw_power_cap"); 0 when it is not known. */
 int64_t nvsmi_throttle_bit(struct str reason);
 

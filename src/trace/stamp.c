@@ -122,7 +122,9 @@ static int parse_numeric(struct str s, struct stamp *ret)
     struct civil c = { 0 };
     if (!take_digits(&s, 4, 4, &c.year))
         return -EINVAL;
-    char sep = s.n ? s.p[0] : 0;
+    char sep = '\0';
+    if (s.n)
+        sep = s.p[0];
     if (sep == '/' || sep == '-') {
         if (!take_char(&s, sep) || !take_digits(&s, 1, 2, &c.month) || !take_char(&s, sep) ||
             !take_digits(&s, 1, 2, &c.day))

@@ -31,7 +31,7 @@ static const struct row rows[] = {
 /* id                     power              util              flat           mem                 link                owner              sm                 near            host                still */
 { "high.compute",         IS(CLASS_HIGH),    ANY,              ANY,           ANY,                ANY,                ANY,               ANY,               ANY,            ANY,                ANY, STATE_COMPUTE, 0 },
 
-{ "none.owner",           NOT(CLASS_HIGH) & NOT(CLASS_MID),
+{ "none.owner",           IS(CLASS_NONE) | IS(CLASS_LOW),
                                              IS(UTIL_ZERO) | IS(UTIL_UNKNOWN),
                                                                ANY,           ANY,                ANY,                IS(AMOUNT_NONE),   ANY,               ANY,            ANY,                ANY, STATE_IDLE, 0 },
 { "low.ghost",            IS(CLASS_LOW),     NOT(UTIL_ZERO),   ANY,           NOT(AMOUNT_SOME),   QUIET,   IS(AMOUNT_NONE),   ANY,               ANY,            ANY,                ANY, STATE_IDLE, 0 },

@@ -13,7 +13,7 @@ _Static_assert(STRIP_SLOTS % 2 == 0, "slots are folded in pairs");
 /* Two slots become one; the half that is left over is empty. */
 static void strip_fold(struct strip *s)
 {
-    for (unsigned i = 0; i < STRIP_SLOTS / 2; i++) {
+    for (size_t i = 0; i < STRIP_SLOTS / 2; i++) {
         s->power_sum[i] = s->power_sum[2 * i] + s->power_sum[2 * i + 1];
         s->power_n[i] = s->power_n[2 * i] + s->power_n[2 * i + 1];
         for (unsigned k = 0; k < STATE_COUNT; k++)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #define RECENT_US (15 * US_PER_S)
-#define WRITE_BPS (256 * 1024) /* log lines are less, a checkpoint is more */
-#define READ_BPS (1024 * 1024)
+#define WRITE_BPS INT64_C(262144) /* log lines are less, a checkpoint is more */
+#define READ_BPS INT64_C(1048576)
 #define BUSY_CPU_PERMILLE 500 /* of one core: a loader that works */
 #define PROCESSES_MAX 8192u
 

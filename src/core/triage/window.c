@@ -105,9 +105,9 @@ bool rate_add(struct rate *r, int64_t at_us, int64_t value, int64_t *ret_per_s, 
     return true;
 }
 
-#define FINE_BINS 1024
-#define FINE_MW 2000
-#define COARSE_MW 32000
+#define FINE_BINS INT64_C(1024)
+#define FINE_MW INT64_C(2000)
+#define COARSE_MW INT64_C(32000)
 
 void histogram_clear(struct histogram *h)
 {

@@ -102,7 +102,7 @@ static void about_metrics(const struct amdgpu_card *cards, size_t n, struct capa
     char why[160] = "", link_why[160] = "", energy_why[160] = "";
     size_t good = 0, energy = 0, links = 0;
     for (size_t i = 0; i < n; i++) {
-        struct gpu_metrics m;
+        struct gpu_metrics m = { 0 };
         struct err err = { 0 };
         if (read_metrics(&cards[i], &m, &err) < 0) {
             snprintf(why, sizeof(why), "%.20s %.120s", cards[i].bus, err.text);

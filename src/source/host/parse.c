@@ -104,7 +104,7 @@ static int line_i64(struct str text, const char *key, int64_t *ret)
 
 int pid_io_parse(struct str text, int64_t *ret_read_bytes, int64_t *ret_write_bytes)
 {
-    int64_t rd, wr;
+    int64_t rd = 0, wr = 0;
     int r = line_i64(text, "read_bytes", &rd);
     if (r == 0)
         r = line_i64(text, "write_bytes", &wr);
