@@ -19,9 +19,12 @@ struct native {
     struct trace_input *in;
     struct codec_reader *codec;
     struct strbuf block;
+    struct strbuf held; /* a header line that began the next block */
+    uint64_t held_line;
     uint64_t block_line; /* number of the block's first line */
     struct str rest;     /* of the block: lines not given out yet */
     uint64_t rest_line;
+    bool closed;
     bool sound; /* the block's checksum fits (or it is the unclosed end of the file) */
     bool over;
     bool header_pending; /* the line after H is the header's time */
@@ -40,6 +43,7 @@ static void close_native(struct trace *t)
     input_close(n->in);
     codec_reader_free(n->codec);
     strbuf_done(&n->block);
+    strbuf_done(&n->held);
     free(n);
 }
 
@@ -92,58 +96,85 @@ static bool closes_soundly(const struct native *n, struct str line)
     return sum == crc;
 }
 
+static void add_line(struct native *n, struct str text, uint64_t number)
+{
+    if (!n->block.n)
+        n->block_line = number;
+    strbuf_add(&n->block, text);
+    strbuf_addc(&n->block, '\n');
+}
+
+/* The block's closing line: its lines count only when length and checksum fit. */
+static void close_block(struct native *n, const struct line *line)
+{
+    n->closed = true;
+    n->sound = closes_soundly(n, line->text);
+    if (n->sound)
+        return;
+    codec_reader_forget_forms(n->codec);
+    trace_dropped(&n->trace,
+                  "lines %" PRIu64 " to %" PRIu64 ": the checksum does not fit, their samples are "
+                  "dropped",
+                  n->block.n ? n->block_line : line->number, line->number);
+}
+
+/* Takes a line; true when it ends the block. A header only begins blocks: one that comes before the
+ * closing line follows a recorder that was killed. */
+static bool take_line(struct native *n, const struct line *line)
+{
+    n->trace.report.lines++;
+    if (line->torn || line->cut) {
+        n->trace.report.torn = n->trace.report.torn || line->torn;
+        if (line->cut)
+            trace_dropped(&n->trace, "line %" PRIu64 ": longer than a record can be", line->number);
+        return false;
+    }
+    if (str_starts(line->text, "Z ")) {
+        close_block(n, line);
+        return n->block.n > 0;
+    }
+    if (str_starts(line->text, "H ") && n->block.n) {
+        strbuf_add(&n->held, line->text);
+        n->held_line = line->number;
+        return true;
+    }
+    add_line(n, line->text, line->number);
+    return n->block.n > NATIVE_BLOCK_BYTES; /* no closing line in sight: taken as it is */
+}
+
 /* Fills the block up to its closing line: 1, or 0 when nothing is left. */
 static int read_block(struct native *n, struct err *err)
 {
     struct line line;
     int r = 0;
     strbuf_clear(&n->block);
-    n->sound = true; /* an unclosed end has no sum to fail */
-    while (!n->over && (r = input_line(n->in, &line, err)) > 0) {
-        n->trace.report.lines++;
-        if (line.torn || line.cut) {
-            n->trace.report.torn = n->trace.report.torn || line.torn;
-            if (line.cut)
-                trace_dropped(&n->trace, "line %" PRIu64 ": longer than a record can be",
-                              line.number);
-            continue;
-        }
-        if (str_starts(line.text, "Z ")) {
-            n->sound = closes_soundly(n, line.text);
-            if (!n->sound)
-                trace_dropped(&n->trace,
-                              "lines %" PRIu64 " to %" PRIu64 ": the checksum does not fit, their "
-                              "samples are dropped",
-                              n->block_line, line.number);
-            if (n->block.n)
-                break;
-            continue;
-        }
-        if (!n->block.n)
-            n->block_line = line.number;
-        strbuf_add(&n->block, line.text);
-        strbuf_addc(&n->block, '\n');
-        if (n->block.n > NATIVE_BLOCK_BYTES) /* no closing line in sight: take it as it is */
+    n->sound = true; /* an unclosed block has no sum to fail */
+    n->closed = false;
+    if (n->held.n)
+        add_line(n, strbuf_str(&n->held), n->held_line);
+    strbuf_clear(&n->held);
+    while (!n->over && (r = input_line(n->in, &line, err)) > 0)
+        if (take_line(n, &line))
             break;
-    }
     if (r < 0)
         return r;
-    if (n->block.error)
+    if (n->block.error || n->held.error)
         return err_sys(err, ENOMEM, "read '%s'", input_name(n->in));
     if (r == 0) {
         n->over = true;
-        n->trace.report.torn = n->trace.report.torn || input_torn(n->in);
+        bool unclosed = n->block.n && !n->closed;
+        n->trace.report.torn = n->trace.report.torn || unclosed || input_torn(n->in);
     }
     n->rest = strbuf_str(&n->block);
     n->rest_line = n->block_line;
     return n->block.n > 0;
 }
 
-/* Of a damaged block only what later lines build on is read: devices, forms, and headers with
- * their time. */
+/* Of a damaged block only what later lines build on is read: devices, and headers with their time.
+ */
 static bool may_read(struct native *n, struct str line)
 {
-    bool declares = line.n && strchr("HEF", line.p[0]);
+    bool declares = line.n && (line.p[0] == 'H' || line.p[0] == 'E');
     bool header_time = n->header_pending && line.n && line.p[0] == '@';
     n->header_pending = line.n && line.p[0] == 'H';
     return n->sound || declares || header_time;

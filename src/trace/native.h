@@ -6,6 +6,7 @@
 
 #define NATIVE_MAGIC "wattgate-trace"
 #define NATIVE_VERSION 1
+#define NATIVE_RESTATE_TICKS 64 /* forms are declared again after so many polling rounds */
 #define NATIVE_BLOCK_BYTES ((size_t) 4 << 20) /* a writer closes a block before it is this long */
 
 #endif

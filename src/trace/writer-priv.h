@@ -23,6 +23,7 @@ struct trace_writer {
     struct strbuf out; /* encoded, not written yet */
     struct codec_writer *codec;
     struct packer *packer; /* zstd, or NULL */
+    uint32_t ticks;        /* since the forms were declared */
     bool started;          /* the file has its first line */
     bool headed;
     struct stream_header header; /* the latest; its strings lie in header_text */

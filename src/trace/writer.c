@@ -64,6 +64,8 @@ static int flush(struct trace_writer *w, bool end, struct err *err)
         uLong sum = crc32(0, (const Bytef *) w->out.p, (uInt) w->out.n);
         strbuf_addf(&w->out, "Z %zu %08lx\n", w->out.n, sum);
         codec_writer_restate_time(w->codec);
+        if (++w->ticks % NATIVE_RESTATE_TICKS == 0)
+            codec_writer_restate_forms(w->codec);
     }
     AUTO(strbuf) struct strbuf first = STRBUF_INIT, packed = STRBUF_INIT;
     if (!w->started && native)

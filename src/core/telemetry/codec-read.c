@@ -43,6 +43,11 @@ void codec_reader_reset(struct codec_reader *r)
     *r = (struct codec_reader){ .texts = texts };
 }
 
+void codec_reader_forget_forms(struct codec_reader *r)
+{
+    memset(r->forms, 0, sizeof(r->forms));
+}
+
 static int bad(const struct cursor *c, const char *what)
 {
     return err_set(c->err, -EINVAL, "column %td: %s", c->at - c->start + 1, what);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RECENT 64u /* entities share this many memories of their last form */
 
@@ -31,6 +32,12 @@ void codec_writer_free(struct codec_writer *w)
 void codec_writer_reset(struct codec_writer *w)
 {
     *w = (struct codec_writer){ .wall_offset_us = w->wall_offset_us };
+}
+
+void codec_writer_restate_forms(struct codec_writer *w)
+{
+    memset(w->forms, 0, sizeof(w->forms));
+    w->next_form = 0;
 }
 
 void codec_writer_restate_time(struct codec_writer *w)
