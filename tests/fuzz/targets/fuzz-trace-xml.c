@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace-fuzz.h"
+
+#include "trace/formats.h"
+
+FUZZ_READER(nvsmi_xml_format)
