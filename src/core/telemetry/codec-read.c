@@ -429,13 +429,15 @@ int codec_read(struct codec_reader *r, struct str line, const struct record **re
     if (!line.n)
         return 0;
     char kind = *c.at++;
+    if (!r->timed && kind != 'H' && kind != '@' && kind != 'F')
+        return bad(&c, "a record before any time");
+    if (kind == 'H')
+        r->record.kind = RECORD_UNKNOWN; /* a header that still waits for its time is given up */
     if (kind == 'E' || kind == 'H' || kind == 'A' || kind == 'N') {
         strbuf_clear(&r->texts);
         if (!strbuf_room(&r->texts, line.n)) /* so that unescaped texts do not move */
             return err_sys(err, ENOMEM, "read a record");
     }
-    if (!r->timed && kind != 'H' && kind != '@' && kind != 'F')
-        return bad(&c, "a record before any time");
     int result = read_kind(r, &c, kind);
     if (result == 1) {
         r->record.mono_us = r->now_us;
