@@ -88,11 +88,15 @@ static int read_store(const char *path, const json_t *root, struct calibration_s
 int calibration_load(const char *path, struct calibration_store *ret, struct err *err)
 {
     json_error_t problem;
-    if (access(path, F_OK) < 0 && errno == ENOENT) {
+    FILE *f = fopen(path, "re");
+    if (!f && errno == ENOENT) {
         *ret = (struct calibration_store){ NULL, 0 };
         return 0;
     }
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+    if (!f)
+        return err_sys(err, errno, "open the kept levels '%s'", path);
+    json_t *root = json_loadf(f, JSON_REJECT_DUPLICATES, &problem);
+    fclose(f);
     if (!root)
         return err_set(err, -EINVAL, "'%s' line %d: %s", path, problem.line, problem.text);
     int r = read_store(path, root, ret, err);

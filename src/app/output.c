@@ -37,8 +37,12 @@ int output_flush(struct strbuf *b, FILE *to, struct err *err)
     if (!b->n)
         return 0;
     size_t wrote = fwrite(b->p, 1, b->n, to);
-    if (wrote != b->n || fflush(to) != 0)
-        return err_sys(err, errno, "write output");
+    if (wrote != b->n || fflush(to) != 0) {
+        int problem = errno;
+        clearerr(to); /* it is told here, and not again when the program ends */
+        strbuf_clear(b);
+        return err_sys(err, problem, "write output");
+    }
     strbuf_clear(b);
     return 0;
 }

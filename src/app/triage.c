@@ -153,17 +153,26 @@ static int open_writer(struct run *run, struct err *err)
     return run->rq->record ? trace_writer_open(run->rq->record, &options, &run->writer, err) : 0;
 }
 
-static int open_run(struct run *run, struct err *err)
+/* A file that was asked for must be readable; the usual place is used if it can be, and said if
+ * not. */
+static int load_levels(struct run *run, struct err *err)
 {
     char path[4096];
+    struct err problem = { 0 };
+    if (run->rq->calibration)
+        return calibration_load(run->rq->calibration, &run->store, err);
+    if (calibration_default_path(path, sizeof(path), NULL) == 0 &&
+        calibration_load(path, &run->store, &problem) < 0)
+        strbuf_addf(&run->notes, "kept levels are not used: %s\n", problem.text);
+    return 0;
+}
+
+static int open_run(struct run *run, struct err *err)
+{
     const struct triage_sink sink = { on_episode, on_finding, run };
     int r = tables_load(run->rq->common->data, &run->tables, err);
-    if (r == 0 && run->rq->calibration)
-        str_copy(path, sizeof(path), str_from(run->rq->calibration));
-    else if (r == 0 && calibration_default_path(path, sizeof(path), NULL) < 0)
-        path[0] = '\0';
-    if (r == 0 && path[0])
-        r = calibration_load(path, &run->store, err);
+    if (r == 0)
+        r = load_levels(run, err);
     if (r == 0)
         r = intake_open(&run->rq->intake, &run->intake, err);
     if (r == 0)
