@@ -40,9 +40,10 @@ printf '{' >"$tmp/bad.json"
 sim "$tmp/idle.sim" triage --for 20s --calibration "$tmp/bad.json"
 is "$status" 4 "a broken file that was asked for is an error"
 like "$err" "bad.json" "named in the message"
-run env XDG_STATE_HOME="$tmp/state" sh -c 'mkdir -p "$XDG_STATE_HOME/wattgate" && \
-    echo "{" >"$XDG_STATE_HOME/wattgate/calibration.json" && \
-    "$WATTGATE" triage "$WATTGATE_SOURCE/examples/traces/a100-square-wave.csv"'
+mkdir -p "$tmp/state/wattgate"
+echo "{" >"$tmp/state/wattgate/calibration.json"
+run env XDG_STATE_HOME="$tmp/state" "$WATTGATE" triage \
+    "$WATTGATE_SOURCE/examples/traces/a100-square-wave.csv"
 like "$err" "kept levels are not used" "in the usual place it is a note"
 like "$out" "utilisation said" "and the triage goes on"
 finish
