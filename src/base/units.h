@@ -13,10 +13,12 @@
 #define UJ_PER_MJ INT64_C(1000)
 #define UJ_PER_J INT64_C(1000000)
 
-/* 1 mW during 1 us is 1 nJ. Callers keep dt_us below an hour: 1e7 mW * 3.6e9 us fits 64 bits. */
+/* Energy of a power over a time; the widest product fits, so nothing is asked of the caller. */
 static inline int64_t uj_from_mw_us(int64_t power_mw, int64_t dt_us)
 {
-    return power_mw * dt_us / 1000;
+    __extension__ typedef __int128 wide;
+    wide uj = (wide) power_mw * dt_us / 1000;
+    return uj > INT64_MAX ? INT64_MAX : uj < INT64_MIN ? INT64_MIN : (int64_t) uj;
 }
 
 #endif

@@ -123,7 +123,8 @@ static int take_series(struct dcgm *d, const struct line *line, struct err *err)
     struct str rest = str_sub(text, (size_t) close + 1, text.n);
     if (!str_word(&rest, &value))
         return drop(d, line, "no value");
-    if (str_word(&rest, &stamp) && (parse_i64(stamp, &time_ms) < 0 || time_ms < 0))
+    if (str_word(&rest, &stamp) &&
+        (parse_i64(stamp, &time_ms) < 0 || time_ms < 0 || time_ms > STAMP_MAX_MS))
         return drop(d, line, "the time is no number of milliseconds");
     return take_value(d, row, &labels, value, time_ms, line, err);
 }

@@ -20,6 +20,7 @@ static void take_reading(struct mlperf *m, const json_t *o, uint64_t line)
     const char *host = json_string_value(json_object_get(json_object_get(o, "metadata"), "host"));
     struct obs reading = { .metric = METRIC_NODE_POWER_MW };
     if (!json_is_number(watts) || !json_is_integer(ms) || json_integer_value(ms) < 0 ||
+        json_integer_value(ms) > STAMP_MAX_MS ||
         quantity_from_double(QUANTITY_POWER_W, json_number_value(watts), &reading) < 0) {
         trace_dropped(&m->feed.trace, "line %" PRIu64 ": a power_reading without watts or time",
                       line);

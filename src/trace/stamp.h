@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define STAMP_MAX_MS INT64_C(7258118400000) /* the year 2200 */
+
 struct stamp {
     int64_t wall_us; /* since 1970; as UTC when the text states no zone */
     bool zone;       /* the text states its zone, or counts from 1970 */

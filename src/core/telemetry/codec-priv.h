@@ -5,6 +5,7 @@
 
 #include "core/telemetry/record.h"
 
+#define TIME_MAX_US (INT64_C(1) << 53) /* what JSON keeps exactly: the year 2255 */
 #define FORMS_MAX 256u /* sample shapes in use at once; the writer reuses numbers beyond */
 
 /* The shape of a sample. A metric that this version does not know is METRIC_UNKNOWN. */

@@ -189,9 +189,11 @@ static int read_header(struct codec_reader *r, struct cursor *c)
         else if (str_is(key, "tables"))
             ok = unescape(r, value, &h.tables);
         else if (str_is(key, "wall"))
-            ok = parse_i64(value, &h.wall_offset_us) == 0;
+            ok = parse_i64(value, &h.wall_offset_us) == 0 && h.wall_offset_us <= TIME_MAX_US &&
+                 h.wall_offset_us >= -TIME_MAX_US;
         else if (str_is(key, "interval"))
-            ok = parse_i64(value, &h.interval_us) == 0;
+            ok = parse_i64(value, &h.interval_us) == 0 && h.interval_us >= 0 &&
+                 h.interval_us <= TIME_MAX_US;
         if (!ok)
             return bad(c, "a header field of no sense before here");
     }
@@ -330,7 +332,8 @@ static int read_sample(struct codec_reader *r, struct cursor *c)
 static int read_clock(struct codec_reader *r, struct cursor *c)
 {
     int64_t offset;
-    if (!skip_blank(c) || !scan_i64(c, &offset) || !at_end(c))
+    if (!skip_blank(c) || !scan_i64(c, &offset) || !at_end(c) || offset > TIME_MAX_US ||
+        offset < -TIME_MAX_US)
         return bad(c, "no offset of wall time in us");
     r->wall_offset_us = offset;
     r->record.kind = RECORD_CLOCK;
@@ -384,6 +387,8 @@ static int read_time(struct codec_reader *r, struct cursor *c, bool relative)
         return bad(c, "no time in us");
     if (relative && (t < 0 || __builtin_add_overflow(t, r->now_us, &t)))
         return bad(c, "a step back in time");
+    if (t > TIME_MAX_US || t < -TIME_MAX_US)
+        return bad(c, "no time that a clock can show");
     if (r->timed && t < r->now_us)
         return bad(c, "time goes back");
     r->now_us = t;

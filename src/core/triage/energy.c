@@ -21,13 +21,20 @@ static bool pick_power(struct device *d, const struct readings *s, int64_t *ret_
            got(s, METRIC_NODE_POWER_MW, ret_mw);
 }
 
+static void integrate(struct device *d, int64_t mw, int64_t dt_us)
+{
+    int64_t step = uj_from_mw_us(mw, dt_us);
+    if (__builtin_add_overflow(d->integrated_uj, step, &d->integrated_uj))
+        d->integrated_uj = INT64_MAX;
+}
+
 void energy_sample(struct triage *t, struct device *d, const struct readings *s)
 {
     int64_t mw, counter, per_s, delta;
-    if (pick_power(d, s, &mw) && mw >= 0) {
+    if (pick_power(d, s, &mw) && mw >= 0 && mw <= POWER_MAX_MW) {
         int64_t dt = t->now_us - d->last_power_us;
         if (d->last_power_us >= 0 && dt <= device_gap_us(t, d))
-            d->integrated_uj += uj_from_mw_us((mw + d->energy_power_mw) / 2, dt);
+            integrate(d, (mw + d->energy_power_mw) / 2, dt);
         d->energy_power_mw = mw;
         d->last_power_us = t->now_us;
     }
@@ -35,7 +42,8 @@ void energy_sample(struct triage *t, struct device *d, const struct readings *s)
         int64_t since = d->energy.last_us;
         bool before = d->energy.seen;
         if (rate_add(&d->energy, t->now_us, counter, &per_s, &delta)) {
-            d->counter_uj += delta;
+            if (__builtin_add_overflow(d->counter_uj, delta, &d->counter_uj))
+                d->counter_uj = INT64_MAX;
             d->counter_span_us += t->now_us - since;
         } else if (before && counter < d->energy.last) {
             find_once(t, d, FINDING_METRICS_VANISHED, "energy.reset", "energy counter went back");

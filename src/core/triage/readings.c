@@ -4,7 +4,7 @@
 
 static bool read_power(const struct readings *s, enum metric m, int64_t *ret)
 {
-    return m != METRIC_UNKNOWN && got(s, m, ret) && *ret >= 0;
+    return m != METRIC_UNKNOWN && got(s, m, ret) && *ret >= 0 && *ret <= POWER_MAX_MW;
 }
 
 /* One kind of power reading a device: the first that it gives. Another is taken only when that one

@@ -229,6 +229,8 @@ int device_take(struct triage *t, const struct entity *e, struct err *err) MUST_
 int64_t device_window_us(const struct triage *t, const struct device *d);
 int64_t device_gap_us(const struct triage *t, const struct device *d);
 
+#define POWER_MAX_MW INT64_C(1000000000) /* a megawatt: more is no reading of a device or node */
+
 /* ---- readings.c ---- */
 /* True and the watts when the sample has some of the device's kind. */
 bool readings_take(struct triage *t, struct device *d, const struct readings *s, int64_t *ret_mw);

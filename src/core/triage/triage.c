@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READING_MAX (INT64_C(1) << 53) /* beyond is garbage, and would overflow sums */
+
 struct triage *triage_new(const struct triage_rules *rules, const struct board_set *boards,
                           const struct triage_sink *sink)
 {
@@ -156,6 +158,11 @@ static void spread_out(const struct sample *from, struct readings *to)
         const struct obs *o = &from->obs[i];
         to->status[o->metric] = o->status;
         to->named[o->metric / 64] |= UINT64_C(1) << (o->metric % 64);
+        bool sane = o->value <= READING_MAX && o->value >= -READING_MAX;
+        if (o->status == OBS_VALUE && !sane) {
+            to->status[o->metric] = OBS_ERROR; /* no device can mean that */
+            continue;
+        }
         if (o->status == OBS_VALUE) {
             to->value[o->metric] = o->value;
             to->have[o->metric / 64] |= UINT64_C(1) << (o->metric % 64);

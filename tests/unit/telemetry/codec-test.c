@@ -205,6 +205,8 @@ static void lines(void)
         { "@99", -EINVAL, "goes back" },
         { "@", -EINVAL, "no time" },
         { "+9223372036854775807", -EINVAL, "back in time" },
+        { "+9007199254740993", -EINVAL, "a clock can show" },
+        { "C 9223372036854775807", -EINVAL, "offset of wall time" },
         { "E 65536 gpu", -EINVAL, "entity id" },
         { "E 2 gpu key=%4", -EINVAL, "no sense" },
         { "E 2 gpu parent=7", -EINVAL, "no sense" },
