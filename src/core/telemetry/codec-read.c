@@ -13,6 +13,7 @@ struct codec_reader {
     uint8_t known[ENTITY_MAX / 8]; /* a bit for each entity declared */
     int64_t now_us, wall_offset_us;
     bool timed;
+    bool headed; /* some header was read: a clock starts anew only behind another one */
     struct record record;
     struct obs obs[SAMPLE_MAX];
     struct strbuf texts; /* unescaped strings of the record */
@@ -40,7 +41,7 @@ void codec_reader_free(struct codec_reader *r)
 void codec_reader_reset(struct codec_reader *r)
 {
     struct strbuf texts = r->texts;
-    *r = (struct codec_reader){ .texts = texts };
+    *r = (struct codec_reader){ .texts = texts, .headed = r->headed };
 }
 
 void codec_reader_forget_forms(struct codec_reader *r)
@@ -198,6 +199,7 @@ static int read_header(struct codec_reader *r, struct cursor *c)
             return bad(c, "a header field of no sense before here");
     }
     codec_reader_reset(r);
+    r->headed = true;
     r->wall_offset_us = h.wall_offset_us;
     r->record = (struct record){ .kind = RECORD_HEADER };
     r->record.u.header = h;
@@ -383,6 +385,8 @@ static int read_time(struct codec_reader *r, struct cursor *c, bool relative)
 {
     int64_t t;
     bool header = r->record.kind == RECORD_HEADER && !r->timed;
+    if (!r->timed && !header && r->headed)
+        return bad(c, "a time whose header made no sense");
     if (!scan_i64(c, &t) || !at_end(c))
         return bad(c, "no time in us");
     if (relative && (t < 0 || __builtin_add_overflow(t, r->now_us, &t)))

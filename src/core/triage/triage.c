@@ -248,7 +248,8 @@ static void take_header(struct triage *t, const struct record *r)
             find(t, NULL, FINDING_TIME, "stream.restart",
                  "the recording goes on at an earlier time");
     }
-    memset(t->device_of, 0, t->n_device_of * sizeof(*t->device_of));
+    for (size_t i = 0; i < t->n_device_of; i++)
+        t->device_of[i] = 0;
     for (size_t i = 0; i < t->n_processes; i++)
         t->processes[i].used = false;
     t->last_tick_us = 0;
