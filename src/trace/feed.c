@@ -157,9 +157,23 @@ static void step_back(struct feed *f, int64_t back_us, int64_t wall_us, uint64_t
     add(f, &r);
 }
 
+/* A stream that began without times counts its rounds: a time that comes later cannot be put in. */
+static bool counts_rounds(struct feed *f, uint64_t where)
+{
+    if (!f->started || f->clock != CLOCK_NONE)
+        return false;
+    if (!f->timed)
+        feed_note(f, ENTITY_NONE, "time",
+                  "line %" PRIu64 ": a time, behind samples without one: times are not used", where);
+    f->timed = true;
+    return true;
+}
+
 static void feed_time(struct feed *f, int64_t wall_us, uint64_t where)
 {
     int64_t us = wall_us - f->shift_us;
+    if (counts_rounds(f, where))
+        return;
     if (!f->timed) {
         f->timed = true;
         f->now_us = us;
