@@ -28,7 +28,6 @@ struct table {
     struct table_gpu gpus[GPUS_MAX];
     size_t n;
     bool second; /* the next line of cells is the second one of the last GPU */
-    char name[128], bus[64];
 };
 
 /* The cells of "| a | b | c |"; how many. */
@@ -61,6 +60,7 @@ static void flush(struct table *t, uint64_t line)
     }
     feed_tick(&t->feed);
     t->n = 0;
+    t->second = false; /* a time in the middle of a GPU's lines: the second one is nobody's */
 }
 
 static void begin(struct table *t, struct str line, uint64_t number)
