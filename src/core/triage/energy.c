@@ -21,34 +21,48 @@ static bool pick_power(struct device *d, const struct readings *s, int64_t *ret_
            got(s, METRIC_NODE_POWER_MW, ret_mw);
 }
 
-static void integrate(struct device *d, int64_t mw, int64_t dt_us)
+static void add_energy(int64_t *to_uj, int64_t step_uj)
 {
-    int64_t step = uj_from_mw_us(mw, dt_us);
-    if (__builtin_add_overflow(d->integrated_uj, step, &d->integrated_uj))
-        d->integrated_uj = INT64_MAX;
+    if (__builtin_add_overflow(*to_uj, step_uj, to_uj))
+        *to_uj = INT64_MAX;
+}
+
+/* The energy since the last power reading; 0 over a gap. */
+static int64_t take_power(struct triage *t, struct device *d, int64_t mw)
+{
+    int64_t dt = t->now_us - d->last_power_us, step_uj = 0;
+    if (d->last_power_us >= 0 && dt <= device_gap_us(t, d))
+        step_uj = uj_from_mw_us((mw + d->energy_power_mw) / 2, dt);
+    add_energy(&d->integrated_uj, step_uj);
+    d->energy_power_mw = mw;
+    d->last_power_us = t->now_us;
+    return step_uj;
+}
+
+static void take_counter(struct triage *t, struct device *d, int64_t counter, int64_t power_uj)
+{
+    int64_t per_s, delta, since = d->energy.last_us;
+    bool before = d->energy.seen;
+    if (rate_add(&d->energy, t->now_us, counter, &per_s, &delta)) {
+        add_energy(&d->counter_uj, delta);
+        d->counter_span_us += t->now_us - since;
+        if (!power_uj)
+            return;
+        add_energy(&d->compared_counter_uj, delta);
+        add_energy(&d->compared_power_uj, power_uj);
+        d->compared_us += t->now_us - since;
+    } else if (before && counter < d->energy.last) {
+        find_once(t, d, FINDING_METRICS_VANISHED, "energy.reset", "energy counter went back");
+    }
 }
 
 void energy_sample(struct triage *t, struct device *d, const struct readings *s)
 {
-    int64_t mw, counter, per_s, delta;
-    if (pick_power(d, s, &mw) && mw >= 0 && mw <= POWER_MAX_MW) {
-        int64_t dt = t->now_us - d->last_power_us;
-        if (d->last_power_us >= 0 && dt <= device_gap_us(t, d))
-            integrate(d, (mw + d->energy_power_mw) / 2, dt);
-        d->energy_power_mw = mw;
-        d->last_power_us = t->now_us;
-    }
-    if (got(s, METRIC_ENERGY_UJ, &counter)) {
-        int64_t since = d->energy.last_us;
-        bool before = d->energy.seen;
-        if (rate_add(&d->energy, t->now_us, counter, &per_s, &delta)) {
-            if (__builtin_add_overflow(d->counter_uj, delta, &d->counter_uj))
-                d->counter_uj = INT64_MAX;
-            d->counter_span_us += t->now_us - since;
-        } else if (before && counter < d->energy.last) {
-            find_once(t, d, FINDING_METRICS_VANISHED, "energy.reset", "energy counter went back");
-        }
-    }
+    int64_t mw, counter, power_uj = 0;
+    if (pick_power(d, s, &mw) && mw >= 0 && mw <= POWER_MAX_MW)
+        power_uj = take_power(t, d, mw);
+    if (got(s, METRIC_ENERGY_UJ, &counter))
+        take_counter(t, d, counter, power_uj);
 }
 
 /* The worst that the unseen part of each sensor period can hide: all limit, or all idle. */

@@ -186,9 +186,9 @@ static void vanished(struct triage *t, struct device *d, const struct readings *
 
 static void compare_clocks(struct triage *t, struct device *d)
 {
-    if (d->counter_span_us < DISAGREE_US || !d->energy_is_average)
+    if (d->compared_us < DISAGREE_US || !d->energy_is_average)
         return;
-    int64_t a = d->counter_uj, b = d->integrated_uj;
+    int64_t a = d->compared_counter_uj, b = d->compared_power_uj;
     int64_t apart = a > b ? a - b : b - a;
     if (apart / 1000 * 1000 > MAX(a, b) / 1000 * DISAGREE_PERMILLE)
         find_once(t, d, FINDING_CLOCKS_DISAGREE, "energy.disagree",

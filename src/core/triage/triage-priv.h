@@ -169,6 +169,7 @@ struct device {
     int64_t integrated_uj, counter_uj, last_power_us, last_power_mw, energy_power_mw;
     bool energy_is_average;
     int64_t counter_span_us;
+    int64_t compared_counter_uj, compared_power_uj, compared_us; /* where both were read, no gap */
     /* a frozen sensor */
     int64_t frozen_mw, frozen_since_us, frozen_temp_mc, frozen_other;
     uint32_t frozen_n;
