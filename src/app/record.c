@@ -78,7 +78,10 @@ static int open_writer(const struct record_request *rq, struct trace_writer **re
         .zstd = rq->zstd,
         .max_bytes = rq->max_bytes,
         .keep = rq->keep,
-        .append = !rq->truncate,
+        .start = rq->truncate      ? WRITER_TRUNCATE
+                 : rq->intake.path ? WRITER_NEW
+                                   : WRITER_RESUME,
+        .input = rq->intake.path,
     };
     return trace_writer_open(rq->output, &options, ret, err);
 }

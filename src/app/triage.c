@@ -86,7 +86,9 @@ static int take(struct run *run, const struct record *r, struct err *err)
     if (result == 0 && run->writer)
         result = trace_writer_add(run->writer, r, err);
     if (result == 0 && r->kind == RECORD_TICK) {
-        if (!run->ticks++)
+        if (run->ticks || !intake_is_opening(run->intake))
+            run->ticks++;
+        if (run->ticks == 1)
             run->first_tick_us = r->mono_us;
         if (run->rq->follow)
             say_changes(run, r->mono_us);
@@ -123,7 +125,9 @@ static void picture(struct run *run)
         return;
     }
     if (!triage_devices(run->triage)) {
-        strbuf_addz(&run->out, "no device in this input\n");
+        strbuf_addz(&run->out, intake_is_live(run->intake)
+                                   ? "no device has answered; wattgate doctor tells why\n"
+                                   : "no device in this input\n");
         return;
     }
     view_devices(run->triage, &run->view, &run->out);
@@ -149,7 +153,11 @@ static int judge(const struct triage *t)
 
 static int open_writer(struct run *run, struct err *err)
 {
-    struct trace_writer_options options = { .output = OUTPUT_NATIVE };
+    struct trace_writer_options options = {
+        .output = OUTPUT_NATIVE,
+        .start = intake_is_live(run->intake) ? WRITER_RESUME : WRITER_NEW,
+        .input = run->rq->intake.path,
+    };
     return run->rq->record ? trace_writer_open(run->rq->record, &options, &run->writer, err) : 0;
 }
 

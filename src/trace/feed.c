@@ -164,7 +164,8 @@ static bool counts_rounds(struct feed *f, uint64_t where)
         return false;
     if (!f->timed)
         feed_note(f, ENTITY_NONE, "time",
-                  "line %" PRIu64 ": a time, behind samples without one: times are not used", where);
+                  "line %" PRIu64 ": a time, behind samples without one: times are not used",
+                  where);
     f->timed = true;
     return true;
 }

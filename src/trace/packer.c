@@ -35,6 +35,11 @@ void packer_free(struct packer *p)
     free(p);
 }
 
+void packer_restart(struct packer *p)
+{
+    (void) ZSTD_CCtx_reset(p->zstd, ZSTD_reset_session_only);
+}
+
 int packer_add(struct packer *p, struct str in, bool end, struct strbuf *out, struct err *err)
 {
     ZSTD_inBuffer from = { in.p, in.n, 0 };

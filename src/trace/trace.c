@@ -27,6 +27,11 @@ static int unknown_format(const char *name, struct err *err)
                    strbuf_text(&known));
 }
 
+int trace_check_format(const char *name, struct err *err)
+{
+    return find_format(name) ? 0 : unknown_format(name, err);
+}
+
 /* The surest format; of two equally sure ones the first of the table. */
 static const struct trace_format *detect_format(struct str head)
 {

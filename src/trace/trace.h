@@ -47,6 +47,8 @@ extern const struct trace_format *const trace_formats[]; /* ends with NULL */
  * NULL) and reads its beginning. A file of no known format is refused with what it looks like. */
 int trace_open(const char *path, const char *format, struct trace **ret,
                struct err *err) MUST_CHECK;
+/* -EINVAL, with the known names, when no format is called so. */
+int trace_check_format(const char *name, struct err *err) MUST_CHECK;
 int trace_next(struct trace *t, const struct record **ret, struct err *err) MUST_CHECK;
 const struct trace_report *trace_report(const struct trace *t);
 void trace_close(struct trace *t);

@@ -12,16 +12,66 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int open_fresh(struct trace_writer *w, struct err *err)
+/* The same file by another name, or through a link, would be emptied or grow for ever. */
+static int spare_input(const struct trace_writer *w, const struct stat *out, struct err *err)
 {
-    w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    struct stat in;
+    const char *input = w->options.input;
+    if (!input || !S_ISREG(out->st_mode))
+        return 0;
+    int r = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(input, &in);
+    if (r < 0 || in.st_dev != out->st_dev || in.st_ino != out->st_ino)
+        return 0;
+    return err_set(err, -EEXIST, "'%s' is the trace that is read; name another file to write",
+                   w->path);
+}
+
+/* A lock of this process alone: workers that hang do not keep it. */
+static int lock(const struct trace_writer *w, struct err *err)
+{
+    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (fcntl(w->fd, F_SETLK, &l) == 0 || (errno != EACCES && errno != EAGAIN))
+        return 0; /* a file system without locks is written to all the same */
+    if (fcntl(w->fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK)
+        return err_set(err, -EBUSY, "'%s' is being written by process %d; name another file",
+                       w->path, (int) l.l_pid);
+    return err_set(err, -EBUSY, "'%s' is being written by another process", w->path);
+}
+
+/* Opens PATH and leaves its contents as they are. */
+static int open_path(struct trace_writer *w, struct err *err)
+{
+    struct stat st;
+    bool special = stat(w->path, &st) == 0 && !S_ISREG(st.st_mode);
+    w->fd = open(w->path, (special ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0644);
     if (w->fd < 0)
         return err_sys(err, errno, "open '%s' to write", w->path);
-    struct stat st;
-    w->is_file = fstat(w->fd, &st) == 0 && S_ISREG(st.st_mode);
-    w->size = 0;
+    if (fstat(w->fd, &st) < 0)
+        return err_sys(err, errno, "'%s'", w->path);
+    w->is_file = S_ISREG(st.st_mode);
+    w->size = w->is_file ? st.st_size : 0;
     w->started = false;
-    return 0;
+    w->device = st.st_dev;
+    w->inode = st.st_ino;
+    int r = spare_input(w, &st, err);
+    return r == 0 && w->is_file ? lock(w, err) : r;
+}
+
+static int open_fresh(struct trace_writer *w, struct err *err)
+{
+    int r = open_path(w, err);
+    if (r == 0 && w->size && ftruncate(w->fd, 0) < 0)
+        r = err_sys(err, errno, "empty '%s'", w->path);
+    w->size = 0;
+    return r;
+}
+
+static int open_new(struct trace_writer *w, struct err *err)
+{
+    int r = open_path(w, err);
+    if (r == 0 && w->size)
+        r = err_set(err, -EEXIST, "'%s' is there; name another file or remove it", w->path);
+    return r;
 }
 
 /* Drops what stands behind the last line end: a killed writer's half line. */
@@ -55,25 +105,17 @@ static bool begins_with(int fd, const char *text)
 }
 
 /* Goes on with a file that is there; what is not ours is never overwritten. */
-static int open_append(struct trace_writer *w, struct err *err)
+static int open_resumed(struct trace_writer *w, struct err *err)
 {
-    struct stat st;
-    w->fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (w->fd < 0)
-        return err_sys(err, errno, "open '%s' to write", w->path);
-    if (fstat(w->fd, &st) < 0)
-        return err_sys(err, errno, "'%s'", w->path);
-    w->is_file = S_ISREG(st.st_mode);
-    w->size = w->is_file ? st.st_size : 0;
-    w->started = false;
-    if (!w->size)
-        return 0;
+    int r = open_path(w, err);
+    if (r < 0 || !w->size)
+        return r;
     bool packed = begins_with(w->fd, "\x28\xb5\x2f\xfd");
     bool plain = begins_with(w->fd, NATIVE_MAGIC " 1\n");
     if (w->options.output != OUTPUT_NATIVE || (!packed && !plain))
         return err_set(err, -EEXIST,
-                       "'%s' is there and is no native trace to go on with; name "
-                       "another file or use --truncate",
+                       "'%s' is there and is no native trace to go on with; name another file "
+                       "or remove it",
                        w->path);
     if (packed || w->options.zstd) {
         /* a compressed file may end in a torn frame, behind which nothing could be read */
@@ -87,10 +129,18 @@ static int open_append(struct trace_writer *w, struct err *err)
 int writer_file_open(struct trace_writer *w, struct err *err)
 {
     if (strcmp(w->path, "-") == 0) {
+        struct stat st;
         w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-        return w->fd < 0 ? err_sys(err, errno, "write to standard output") : 0;
+        if (w->fd < 0 || fstat(w->fd, &st) < 0)
+            return err_sys(err, errno, "write to standard output");
+        return spare_input(w, &st, err);
     }
-    return w->options.append ? open_append(w, err) : open_fresh(w, err);
+    static int (*const by_start[])(struct trace_writer *, struct err *) = {
+        [WRITER_TRUNCATE] = open_fresh,
+        [WRITER_RESUME] = open_resumed,
+        [WRITER_NEW] = open_new,
+    };
+    return by_start[w->options.start](w, err);
 }
 
 /* All of it, or the file is cut back to where it was. */
@@ -139,4 +189,25 @@ int writer_file_rotate(struct trace_writer *w, struct err *err)
             return err_sys(err, errno, "rename '%s' to '%s'", from, to);
     }
     return open_fresh(w, err);
+}
+
+int writer_file_follow(struct trace_writer *w, bool *ret_begun, struct err *err)
+{
+    struct stat st;
+    *ret_begun = false;
+    if (!w->is_file || w->options.start != WRITER_RESUME)
+        return 0;
+    bool there = stat(w->path, &st) == 0;
+    if (there && st.st_dev == w->device && st.st_ino == w->inode)
+        return 0;
+    if (!there && errno != ENOENT)
+        return 0; /* not to be seen now; what is open still takes what is written */
+    if (there && (!S_ISREG(st.st_mode) || st.st_size))
+        return err_set(err, -EEXIST,
+                       "'%s' was replaced by another file, which is left alone; what was written "
+                       "before is in the file that was moved or removed",
+                       w->path);
+    close(w->fd);
+    *ret_begun = true;
+    return open_path(w, err);
 }

@@ -7,6 +7,8 @@
 #include "core/telemetry/codec.h"
 #include "trace/writer.h"
 
+#include <sys/types.h>
+
 /* A device as the writer must remember it: for tables, and to begin a rotated file with. */
 struct known_entity {
     bool used;
@@ -19,7 +21,9 @@ struct trace_writer {
     char *path;
     int fd;
     bool is_file;
-    int64_t size;      /* of the current file */
+    int64_t size; /* of the current file */
+    dev_t device;
+    ino_t inode;
     struct strbuf out; /* encoded, not written yet */
     struct codec_writer *codec;
     struct packer *packer; /* zstd, or NULL */
@@ -37,6 +41,8 @@ struct trace_writer {
 int writer_file_open(struct trace_writer *w, struct err *err) MUST_CHECK;
 int writer_file_write(struct trace_writer *w, struct str bytes, struct err *err) MUST_CHECK;
 int writer_file_rotate(struct trace_writer *w, struct err *err) MUST_CHECK;
+/* True when PATH is not our file any more and a new one was begun. */
+int writer_file_follow(struct trace_writer *w, bool *ret_begun, struct err *err) MUST_CHECK;
 
 /* writer-known.c */
 int writer_remember(struct trace_writer *w, const struct record *r, struct err *err) MUST_CHECK;
@@ -51,6 +57,8 @@ void writer_jsonl(const struct trace_writer *w, const struct record *r, struct s
 /* packer.c: a zstd stream whose every flush can be read on its own */
 struct packer *packer_new(void);
 void packer_free(struct packer *p);
+/* What comes next begins a frame of its own. */
+void packer_restart(struct packer *p);
 /* Appends the compressed form of `in` to `out`; `end` closes the frame. */
 int packer_add(struct packer *p, struct str in, bool end, struct strbuf *out,
                struct err *err) MUST_CHECK;

@@ -117,6 +117,23 @@ static int begin_again(struct trace_writer *w, int64_t mono_us, struct err *err)
     return result;
 }
 
+/* Removed or renamed by others: what comes goes into a new file, which says so. */
+static int follow(struct trace_writer *w, int64_t mono_us, struct err *err)
+{
+    bool begun;
+    int r = writer_file_follow(w, &begun, err);
+    if (r < 0 || !begun)
+        return r;
+    struct record note = { .kind = RECORD_NOTE, .mono_us = mono_us };
+    note.u.note = (struct note){ ENTITY_NONE, STR("reader"),
+                                 STR("the file before this one was moved or removed while it was "
+                                     "written") };
+    if (w->packer)
+        packer_restart(w->packer);
+    r = begin_again(w, mono_us, err);
+    return r == 0 ? encode(w, &note, err) : r;
+}
+
 static int rotate_when_full(struct trace_writer *w, int64_t mono_us, struct err *err)
 {
     int64_t most = w->options.max_bytes / w->options.keep;
@@ -140,6 +157,8 @@ int trace_writer_add(struct trace_writer *w, const struct record *r, struct err 
     if (!due && w->out.n < PENDING_BYTES)
         return 0;
     result = flush(w, false, err);
+    if (result == 0 && r->kind == RECORD_TICK)
+        result = follow(w, r->mono_us, err);
     return result == 0 ? rotate_when_full(w, r->mono_us, err) : result;
 }
 

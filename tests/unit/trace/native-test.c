@@ -267,7 +267,7 @@ static void versions(void)
 
 static void resumed(void)
 {
-    struct trace_writer_options on = { .output = OUTPUT_NATIVE, .append = true };
+    struct trace_writer_options on = { .output = OUTPUT_NATIVE, .start = WRITER_RESUME };
     struct err e;
     size_t n;
     CHECK_EQ(write_trace(in_dir("t"), &on, 1, 11, &e), 0);
@@ -282,7 +282,7 @@ static void resumed(void)
     CHECK_EQ(got.samples, 21 * GPUS);
     store(in_dir("foreign"), "power.draw [W]\n1\n", 17);
     CHECK_EQ(write_trace(in_dir("foreign"), &on, 1, 2, &e), -EEXIST);
-    CHECK_HAS(e.text, "--truncate");
+    CHECK_HAS(e.text, "name another file");
     bytes = load(in_dir("foreign"), &n);
     CHECK_EQ(n, 17); /* untouched */
     free(bytes);
