@@ -38,6 +38,13 @@ static void catch_signals(void)
     interrupted = 0;
 }
 
+int intake_check(const struct intake_options *o, struct err *err)
+{
+    if (!o->format)
+        return 0;
+    return trace_check_format(o->format, err);
+}
+
 int intake_open(const struct intake_options *o, struct intake **ret, struct err *err)
 {
     AUTO(intake) struct intake *f = calloc(1, sizeof(*f));
@@ -72,6 +79,11 @@ int intake_next(struct intake *f, const struct record **ret, struct err *err)
 bool intake_is_live(const struct intake *f)
 {
     return f->live != NULL;
+}
+
+bool intake_is_opening(const struct intake *f)
+{
+    return f->live && live_is_opening(f->live);
 }
 
 bool intake_interrupted(void)

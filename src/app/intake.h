@@ -18,10 +18,14 @@ struct intake_options {
     const char *nvml_library;
 };
 
+/* A mistake of the user's that needs no look at anything: -EINVAL and what would be right. */
+int intake_check(const struct intake_options *o, struct err *err) MUST_CHECK;
 int intake_open(const struct intake_options *o, struct intake **ret, struct err *err) MUST_CHECK;
 /* 1 and a record, borrowed until the next call; 0 at the end or after an interrupt. */
 int intake_next(struct intake *f, const struct record **ret, struct err *err) MUST_CHECK;
 bool intake_is_live(const struct intake *f);
+/* Live: devices may still be found, be it slowly. */
+bool intake_is_opening(const struct intake *f);
 /* True when SIGINT or SIGTERM ended it; both end an open intake in order. */
 bool intake_interrupted(void);
 /* Adds what the reader dropped or found torn as sentences to `out`; nothing when all was well. */

@@ -59,6 +59,7 @@ struct live_slot {
     bool retry_due;           /* the hung worker has ended: start one for all devices */
     bool asked;               /* in this round, and not yet answered */
     bool sweep_due;           /* what the new worker does not declare is gone */
+    bool slow_told;           /* that this worker takes long to find its devices */
     int fail_code;
     char fail_text[256];
     int64_t restart_us; /* real time */

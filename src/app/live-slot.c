@@ -32,6 +32,7 @@ int live_slot_start(struct live *l, struct live_slot *s, struct err *err)
     strbuf_clear(&s->in);
     s->asked = false;
     s->sweep_due = s->was_open;
+    s->slow_told = false;
     s->fail_code = 0;
     s->left_out = s->hung_gpus;
     s->state = SLOT_OPENING;
@@ -98,7 +99,8 @@ static int ended(struct live *l, struct live_slot *s)
     s->asked = false;
     how_it_ended(s, status, why, sizeof(why));
     if (s->fail_code == -ENODEV && !s->was_open) {
-        s->state = SLOT_ABSENT;
+        s->state = SLOT_ABSENT; /* a driver may be loaded later */
+        s->restart_us = worker_now_us() + PAUSE_MAX_US;
         return 0;
     }
     if (!may_restart(s))
@@ -283,6 +285,21 @@ static void reap_abandoned(struct live_slot *s)
     s->retry_due = true;
 }
 
+static bool waits_to_start(const struct live_slot *s)
+{
+    return s->state == SLOT_PAUSED || s->state == SLOT_ABSENT;
+}
+
+/* Finding devices may take long and be well: it is told, and nobody is blamed yet. */
+static int tell_slow(struct live *l, struct live_slot *s)
+{
+    char what[300], text[400];
+    s->slow_told = true;
+    describe_hang(l, s, ENTITY_NONE, what, sizeof(what));
+    snprintf(text, sizeof(text), "%s; its devices are not found yet", what);
+    return live_note(l, ENTITY_NONE, "worker", text);
+}
+
 static int64_t deadline_of(const struct live *l, const struct live_slot *s)
 {
     return s->state == SLOT_OPENING ? l->deadline_us * OPENING_DEADLINES : l->deadline_us;
@@ -295,9 +312,12 @@ int live_slot_check(struct live *l, struct live_slot *s)
     reap_abandoned(s);
     if (s->retry_due && s->state == SLOT_READY && may_restart(s))
         r = try_all_again(l, s);
-    if (r >= 0 && s->state == SLOT_PAUSED && worker_now_us() >= s->restart_us &&
+    if (r >= 0 && waits_to_start(s) && worker_now_us() >= s->restart_us &&
         live_slot_start(l, s, &err) < 0)
         r = give_up(l, s, err.text);
+    if (r >= 0 && s->worker && s->state == SLOT_OPENING && !s->slow_told &&
+        worker_silent_us(s->worker) > l->deadline_us)
+        r = tell_slow(l, s);
     if (r >= 0 && s->worker && s->state != SLOT_BLIND &&
         worker_silent_us(s->worker) > deadline_of(l, s))
         r = hung(l, s);
@@ -306,9 +326,10 @@ int live_slot_check(struct live *l, struct live_slot *s)
 
 int64_t live_slot_wait_us(const struct live *l, const struct live_slot *s)
 {
-    if (s->state == SLOT_PAUSED)
+    if (waits_to_start(s))
         return s->restart_us - worker_now_us();
     if (!s->worker || s->state == SLOT_BLIND || !worker_is_busy(s->worker))
         return INT64_MAX;
-    return deadline_of(l, s) - worker_silent_us(s->worker);
+    int64_t us = s->state == SLOT_OPENING && !s->slow_told ? l->deadline_us : deadline_of(l, s);
+    return us - worker_silent_us(s->worker);
 }

@@ -261,6 +261,11 @@ static bool is_any(const struct live *l, enum slot_state state)
     return false;
 }
 
+bool live_is_opening(const struct live *l)
+{
+    return is_any(l, SLOT_OPENING);
+}
+
 /* Until every source said what it found, or the deadline is over: a slow one may come later. */
 static int wait_for_sources(struct live *l, struct err *err)
 {

@@ -24,6 +24,8 @@ int live_open(const struct live_options *options, struct live **ret, struct err 
  * Entity ids are those of the stream. Ticks come on time, whatever the workers do; a device whose
  * worker is stuck has a sample with OBS_TIMED_OUT, and a note with the worker's wchan. */
 int live_next(struct live *l, const struct record **ret, struct err *err) MUST_CHECK;
+/* Some source has not said yet which devices it finds. */
+bool live_is_opening(const struct live *l);
 /* May be called from a signal handler. */
 void live_stop(struct live *l);
 void live_close(struct live *l);
