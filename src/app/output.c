@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -21,13 +22,26 @@ static unsigned terminal_columns(void)
     return 80;
 }
 
+/* The first of these that is set names the character set, as in setlocale(3). */
+static bool is_utf8(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
 struct view_options output_view(const struct opt_common *common)
 {
     const char *no_color = getenv("NO_COLOR");
     bool color = common->color == COLOR_ALWAYS;
     if (common->color == COLOR_AUTO)
         color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
-    return (struct view_options){ .color = color, .columns = terminal_columns() };
+    return (
+        struct view_options){ .color = color, .ascii = !is_utf8(), .columns = terminal_columns() };
 }
 
 int output_flush(struct strbuf *b, FILE *to, struct err *err)

@@ -315,6 +315,9 @@ static _Noreturn void child_main(const struct stage *stage, const struct standin
                                  const struct sim_options *o, char **argv, const sigset_t *mask)
 {
     (void) sigprocmask(SIG_SETMASK, mask, NULL);
+    /* what this program ignores is not its program's business */
+    (void) signal(SIGPIPE, SIG_DFL);
+    (void) signal(SIGXFSZ, SIG_DFL);
     if (set_environment(stage, s, o) < 0)
         _exit(125);
     execvp(argv[0], argv);

@@ -88,6 +88,36 @@ static int store(const struct opt *o, void *conf, const char *value)
     return -EINVAL;
 }
 
+static int64_t quantity(const struct opt *o, const void *conf)
+{
+    const void *at = (const char *) conf + o->offset;
+    uint32_t small;
+    int64_t large;
+    memcpy(&small, at, sizeof(small));
+    if (o->type == OPT_U32)
+        return small;
+    memcpy(&large, at, sizeof(large));
+    return large;
+}
+
+static bool is_quantity(const struct opt *o)
+{
+    return o->type == OPT_U32 || o->type == OPT_DURATION || o->type == OPT_SIZE ||
+           o->type == OPT_POWER;
+}
+
+/* No option means anything below zero. */
+static bool is_too_small(const struct opt *o, void *conf, const char *value)
+{
+    if (!is_quantity(o))
+        return false;
+    int64_t given = quantity(o, conf);
+    if (!o->least)
+        return given < 0;
+    bool small = store(o, conf, o->least) == 0 && given < quantity(o, conf);
+    return store(o, conf, value) < 0 || small;
+}
+
 static int set_row(const struct opt *o, void *conf, const char *value, struct err *err)
 {
     int r = store(o, conf, value);
@@ -101,6 +131,9 @@ static int set_row(const struct opt *o, void *conf, const char *value, struct er
         return err_set(err, r, "--%s: '%s' is neither true nor false", o->name, value);
     if (r < 0)
         return err_set(err, r, "--%s: '%s' is not %s", o->name, value, type_forms[o->type]);
+    if (is_too_small(o, conf, value))
+        return err_set(err, -ERANGE, "--%s: '%s' is too small: %s or more", o->name, value,
+                       o->least ? o->least : "0");
     return 0;
 }
 

@@ -36,11 +36,16 @@ struct opt {
     const char *fallback; /* text of the default, or NULL: zero */
     const char *arg;      /* name of the argument in help; the words of an OPT_CHOICE */
     const char *help;
+    const char *least; /* text of the smallest value of a quantity; NULL: zero */
 };
 
 #define OPT(st, field, name, letter, type, fallback, arg, help)                                    \
     {                                                                                              \
-        offsetof(st, field), name, letter, type, fallback, arg, help                               \
+        offsetof(st, field), name, letter, type, fallback, arg, help, NULL                         \
+    }
+#define OPT_FROM(st, field, name, letter, type, fallback, least, arg, help)                        \
+    {                                                                                              \
+        offsetof(st, field), name, letter, type, fallback, arg, help, least                        \
     }
 
 struct opt_table {

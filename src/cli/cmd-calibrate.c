@@ -2,8 +2,7 @@
 #include "app/calibrate.h"
 #include "base/exit.h"
 #include "cli/commands.h"
-
-#include <stdio.h>
+#include "cli/usage.h"
 
 struct calibrate_conf {
     struct opt_common common;
@@ -19,8 +18,8 @@ static const struct opt rows[] = {
         "read TRACE as this format instead of detecting it"),
     OPT(struct calibrate_conf, for_us, "for", 0, OPT_DURATION, "60s", "TIME",
         "live: how long to look"),
-    OPT(struct calibrate_conf, interval_us, "interval", 'i', OPT_DURATION, "1s", "TIME",
-        "live: time between two samples, 100ms or more"),
+    OPT_FROM(struct calibrate_conf, interval_us, "interval", 'i', OPT_DURATION, "1s", "100ms",
+             "TIME", "live: time between two samples, 100ms or more"),
     OPT(struct calibrate_conf, show, "show", 0, OPT_FLAG, NULL, NULL,
         "print the levels that are kept and learn nothing"),
     OPT(struct calibrate_conf, dry_run, "dry-run", 'n', OPT_FLAG, NULL, NULL,
@@ -36,15 +35,8 @@ static const struct opt rows[] = {
 static int run(const void *conf, char **args, size_t n)
 {
     const struct calibrate_conf *c = conf;
-    if (n) {
-        fprintf(stderr, "wattgate calibrate: '%s' is too much; a trace goes with --from\n",
-                args[0]);
-        return EXIT_USAGE;
-    }
-    if (c->interval_us < 100000) {
-        fputs("wattgate calibrate: --interval: below 100ms a sensor only repeats itself\n", stderr);
-        return EXIT_USAGE;
-    }
+    if (n)
+        return usage_refuse("calibrate", "'%s' is too much; a trace goes with --from", args[0]);
     struct calibrate_request rq = {
         .common = &c->common,
         .intake = { .path = c->from,
@@ -57,7 +49,8 @@ static int run(const void *conf, char **args, size_t n)
         .dry_run = c->dry_run,
         .for_us = c->for_us,
     };
-    return app_calibrate(&rq);
+    int status = usage_check_intake("calibrate", &rq.intake);
+    return status == EXIT_PASS ? app_calibrate(&rq) : status;
 }
 
 const struct command cmd_calibrate = {

@@ -2,8 +2,9 @@
 #include "app/record.h"
 #include "base/exit.h"
 #include "cli/commands.h"
+#include "cli/usage.h"
 
-#include <stdio.h>
+#define MAX_SIZE_LEAST (64 << 10) /* less would rotate at every other round of a large node */
 
 struct record_conf {
     struct opt_common common;
@@ -16,20 +17,20 @@ struct record_conf {
 static const struct opt rows[] = {
     OPT(struct record_conf, for_us, "for", 0, OPT_DURATION, "0s", "TIME",
         "stop after this time; 0s: when interrupted"),
-    OPT(struct record_conf, interval_us, "interval", 'i', OPT_DURATION, "1s", "TIME",
-        "time between two samples, 100ms or more"),
-    OPT(struct record_conf, deadline_us, "deadline", 0, OPT_DURATION, "3s", "TIME",
-        "a driver silent for longer is stuck"),
+    OPT_FROM(struct record_conf, interval_us, "interval", 'i', OPT_DURATION, "1s", "100ms", "TIME",
+             "time between two samples, 100ms or more"),
+    OPT_FROM(struct record_conf, deadline_us, "deadline", 0, OPT_DURATION, "3s", "100ms", "TIME",
+             "a driver silent for longer is stuck"),
     OPT(struct record_conf, output_format, "output-format", 0, OPT_CHOICE, "native",
         "native|csv|jsonl", "what to write; only native replays exactly"),
     OPT(struct record_conf, max_bytes, "max-size", 0, OPT_SIZE, "1GiB", "SIZE",
         "of all files together; the oldest goes first; 0B: no bound"),
-    OPT(struct record_conf, keep, "keep", 0, OPT_U32, "4", "N",
-        "files when rotating: FILE, FILE.1 ... FILE.N-1"),
+    OPT_FROM(struct record_conf, keep, "keep", 0, OPT_U32, "4", "1", "N",
+             "files when rotating: FILE, FILE.1 ... FILE.N-1"),
     OPT(struct record_conf, zstd, "zstd", 'z', OPT_FLAG, NULL, NULL,
         "compress; still readable after a crash"),
     OPT(struct record_conf, truncate, "truncate", 0, OPT_FLAG, NULL, NULL,
-        "start FILE anew instead of going on with it"),
+        "start FILE anew instead of going on with it (or, with --from, refusing it)"),
     OPT(struct record_conf, from, "from", 0, OPT_STRING, NULL, "TRACE",
         "rewrite this trace instead of recording this node"),
     OPT(struct record_conf, format, "format", 0, OPT_STRING, NULL, "NAME",
@@ -43,18 +44,12 @@ static const struct opt rows[] = {
 static int run(const void *conf, char **args, size_t n)
 {
     const struct record_conf *c = conf;
-    if (n != 1) {
-        fputs("wattgate record: name one FILE to write, or - for standard output\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (c->interval_us < 100000) {
-        fputs("wattgate record: --interval: below 100ms a sensor only repeats itself\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (c->zstd && c->output_format != RECORD_FORM_NATIVE) {
-        fputs("wattgate record: --zstd goes with --output-format native only\n", stderr);
-        return EXIT_USAGE;
-    }
+    if (n != 1)
+        return usage_refuse("record", "name one FILE to write, or - for standard output");
+    if (c->max_bytes && c->max_bytes < MAX_SIZE_LEAST)
+        return usage_refuse("record", "--max-size: 64KiB or more, or 0B for no bound");
+    if (c->zstd && c->output_format != RECORD_FORM_NATIVE)
+        return usage_refuse("record", "--zstd goes with --output-format native only");
     struct record_request rq = {
         .common = &c->common,
         .intake = { .path = c->from,
@@ -66,12 +61,13 @@ static int run(const void *conf, char **args, size_t n)
         .output = args[0],
         .form = c->output_format,
         .zstd = c->zstd,
-        .truncate = c->truncate || c->from,
+        .truncate = c->truncate,
         .max_bytes = c->from ? 0 : c->max_bytes,
         .keep = c->keep,
         .for_us = c->for_us,
     };
-    return app_record(&rq);
+    int status = usage_check_intake("record", &rq.intake);
+    return status == EXIT_PASS ? app_record(&rq) : status;
 }
 
 const struct command cmd_record = {

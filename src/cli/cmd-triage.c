@@ -2,6 +2,7 @@
 #include "app/triage.h"
 #include "base/exit.h"
 #include "cli/commands.h"
+#include "cli/usage.h"
 
 #include <stdio.h>
 
@@ -19,10 +20,10 @@ static const struct opt rows[] = {
         "list every episode with its evidence"),
     OPT(struct triage_conf, for_us, "for", 0, OPT_DURATION, "15s", "TIME",
         "live: how long to look, at least 10 samples"),
-    OPT(struct triage_conf, interval_us, "interval", 'i', OPT_DURATION, "1s", "TIME",
-        "live: time between two samples, 100ms or more"),
-    OPT(struct triage_conf, deadline_us, "deadline", 0, OPT_DURATION, "3s", "TIME",
-        "live: a driver silent for longer is stuck"),
+    OPT_FROM(struct triage_conf, interval_us, "interval", 'i', OPT_DURATION, "1s", "100ms", "TIME",
+             "live: time between two samples, 100ms or more"),
+    OPT_FROM(struct triage_conf, deadline_us, "deadline", 0, OPT_DURATION, "3s", "100ms", "TIME",
+             "live: a driver silent for longer is stuck"),
     OPT(struct triage_conf, format, "format", 0, OPT_STRING, NULL, "NAME",
         "read the traces as this format instead of detecting it"),
     OPT(struct triage_conf, formats, "formats", 0, OPT_FLAG, NULL, NULL,
@@ -83,15 +84,14 @@ static int run(const void *conf, char **args, size_t n)
     const struct triage_conf *c = conf;
     if (c->formats)
         return list_formats();
-    if (c->interval_us < 100000) {
-        fputs("wattgate triage: --interval: below 100ms a sensor only repeats itself\n", stderr);
-        return EXIT_USAGE;
-    }
-    if (!n) {
-        struct triage_request rq = request(c, NULL);
-        return app_triage(&rq);
-    }
-    int status = EXIT_PASS;
+    struct triage_request live = request(c, NULL);
+    int status = usage_check_intake("triage", &live.intake);
+    if (status != EXIT_PASS)
+        return status;
+    if (n > 1 && c->record)
+        return usage_refuse("triage", "--record goes with one TRACE");
+    if (!n)
+        return app_triage(&live);
     for (size_t i = 0; i < n; i++) {
         struct triage_request rq = request(c, args[i]);
         if (n > 1 && !c->common.json)

@@ -4,10 +4,12 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {
     &cmd_doctor, &cmd_triage, &cmd_record, &cmd_calibrate, &cmd_sim,
@@ -112,9 +114,21 @@ static int close_output(int status)
     return EXIT_ENVIRONMENT;
 }
 
+/* A stream that is closed is filled, so that no file we open gets its number; using it is an error
+ * all the same, since it cannot be read or written the way that it is used. */
+static void hold_standard_streams(void)
+{
+    static const int wrong_way[] = { O_WRONLY, O_RDONLY, O_RDONLY };
+    for (int fd = 0; fd < (int) ARRAY_SIZE(wrong_way); fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong_way[fd]) != fd)
+            _exit(EXIT_ENVIRONMENT);
+}
+
 int main(int argc, char **argv)
 {
+    hold_standard_streams();
     (void) signal(SIGPIPE, SIG_IGN);
+    (void) signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error like any other */
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -52,9 +52,10 @@ static enum state column_state(const struct triage_device *d, uint32_t from, uin
 }
 
 static void add_sparkline(const struct triage_device *d, int64_t full_mw, unsigned columns,
-                          struct strbuf *out)
+                          bool ascii, struct strbuf *out)
 {
-    static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+    static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+    static const char *const letters[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
     unsigned shown = MIN(columns, d->slots);
     for (unsigned c = 0; c < shown; c++) {
         uint32_t from, to;
@@ -63,7 +64,7 @@ static void add_sparkline(const struct triage_device *d, int64_t full_mw, unsign
         if (mw < 0)
             strbuf_addc(out, ' ');
         else
-            strbuf_addz(out, bars[CLAMP(mw * 8 / full_mw, 0, 7)]);
+            strbuf_addz(out, (ascii ? letters : blocks)[CLAMP(mw * 8 / full_mw, 0, 7)]);
     }
     strbuf_addn(out, ' ', columns - shown);
 }
@@ -125,7 +126,7 @@ static void add_device(const struct triage_device *d, const struct view_options 
         strbuf_addf(out, "%4s ", name);
     else
         strbuf_addf(out, "%4d ", d->index);
-    add_sparkline(d, full_mw, columns, out);
+    add_sparkline(d, full_mw, columns, o->ascii, out);
     strbuf_addc(out, ' ');
     add_strip(d, columns, o->color, out);
     strbuf_addc(out, ' ');

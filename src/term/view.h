@@ -8,6 +8,7 @@
 
 struct view_options {
     bool color;
+    bool ascii;       /* the terminal's character set has no block characters */
     unsigned columns; /* width of the terminal; below 60 counts as 60 */
 };
 

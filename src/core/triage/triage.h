@@ -63,7 +63,7 @@ enum finding_kind {
 
 struct evidence {
     const char *rule; /* id of a row of data/rules/triage.yaml */
-    char detail[120]; /* the numbers compared */
+    char detail[240]; /* the numbers compared */
 };
 
 struct episode {

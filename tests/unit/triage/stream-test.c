@@ -30,10 +30,9 @@ static void begin(struct triage *t)
     r.u.header = (struct stream_header){ .clock = CLOCK_STEADY, .interval_us = US_PER_S };
     feed(t, &r);
     r = (struct record){ .kind = RECORD_ENTITY };
-    r.u.entity = (struct entity){ .kind = ENTITY_GPU,
-                                  .parent = ENTITY_NONE,
-                                  .key = STR("GPU-1"),
-                                  .name = STR("NVIDIA H200") };
+    r.u.entity = (struct entity){
+        .kind = ENTITY_GPU, .parent = ENTITY_NONE, .key = STR("GPU-1"), .name = STR("NVIDIA H200")
+    };
     feed(t, &r);
 }
 
