@@ -165,9 +165,11 @@ int trace_writer_add(struct trace_writer *w, const struct record *r, struct err 
 int trace_writer_close(struct trace_writer *w, struct err *err)
 {
     int r = flush(w, true, err);
-    if (r == 0 && close(w->fd) < 0)
-        r = err_sys(err, errno, "close '%s'", w->path);
-    w->fd = -1;
+    if (r == 0) {
+        if (close(w->fd) < 0) /* a network file system tells here what it could not store */
+            r = err_sys(err, errno, "close '%s'", w->path);
+        w->fd = -1;
+    }
     writer_free(w);
     return r;
 }

@@ -22,6 +22,16 @@ static struct {
     int64_t live; /* blocks allocated and not given back */
 } sweep;
 
+enum { DESCRIPTORS = 256 };
+
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
@@ -137,10 +147,12 @@ int __wrap___openat64_2(int dir, const char *path, int flags)
     return __wrap_openat64(dir, path, flags);
 }
 
-static bool run_is_right(const struct fault_entry *entry, unsigned n, int r, const struct err *err)
+static bool run_is_right(const struct fault_entry *entry, unsigned n, int r, const struct err *err,
+                         unsigned open_before)
 {
     bool may_survive = (entry->set & FAULT_MAY_SURVIVE) != 0;
     bool wants_text = (entry->set & FAULT_NO_TEXT) == 0;
+    bool foreign = (entry->set & FAULT_FOREIGN_BLOCKS) != 0;
     bool right = false;
     if (r > 0)
         tap_note("%s: a wrong result, line %d, with fault %u", entry->name, r, n);
@@ -150,9 +162,12 @@ static bool run_is_right(const struct fault_entry *entry, unsigned n, int r, con
         tap_note("%s: failed with %d (%s) without a fault", entry->name, r, err->text);
     else if (r < 0 && wants_text && (err->text[0] == '\0' || err->code != r))
         tap_note("%s: fault %u gave %d, and no sentence for it", entry->name, n, r);
-    else if (sweep.live != 0)
+    else if (foreign ? sweep.live > 0 : sweep.live != 0)
         tap_note("%s: fault %u: %lld blocks were not given back", entry->name, n,
                  (long long) sweep.live);
+    else if (descriptors() != open_before)
+        tap_note("%s: fault %u: %d descriptors were not closed", entry->name, n,
+                 (int) (descriptors() - open_before));
     else
         right = true;
     return right;
@@ -168,10 +183,11 @@ void fault_sweep(const struct fault_entry *entry)
         sweep.countdown = n;
         sweep.met = false;
         sweep.live = 0;
+        unsigned open_before = descriptors();
         sweep.on = true;
         int r = entry->run(&err);
         sweep.on = false;
-        CHECK(run_is_right(entry, n, r, &err));
+        CHECK(run_is_right(entry, n, r, &err, open_before));
     } while (sweep.met && n < FAULTS_MAX);
     /* a sweep that met nothing has proved nothing */
     CHECK(n > 1);

@@ -2,7 +2,7 @@
 /* Fault sweep: something is done again and again, and in the n-th run the n-th call of malloc,
  * calloc, realloc, strdup, strndup, read, write or openat fails, until a run meets no fault. After
  * each fault the run must have failed with a negative code and a sentence, and must have given
- * back all memory. Link with fault_link_args of meson.build. */
+ * back all memory and descriptors. Link with fault_link_args of meson.build. */
 #ifndef WATTGATE_TESTS_FAULT_H
 #define WATTGATE_TESTS_FAULT_H
 
@@ -20,6 +20,8 @@ enum fault_set {
     FAULT_MAY_SURVIVE = 1 << 8,
     /* The entry point reports by its code alone. */
     FAULT_NO_TEXT = 1 << 9,
+    /* It also frees what a library allocated, where no call is counted. */
+    FAULT_FOREIGN_BLOCKS = 1 << 10,
 };
 
 struct fault_entry {
