@@ -63,7 +63,9 @@ int output_flush(struct strbuf *b, FILE *to, struct err *err)
 
 void output_error(const char *cmd, const struct err *e)
 {
-    fprintf(stderr, "wattgate %s: %s\n", cmd, e->text);
+    struct err plain = *e;
+    str_plain(plain.text);
+    fprintf(stderr, "wattgate %s: %s\n", cmd, plain.text);
 }
 
 void output_notes(const struct opt_common *common, const struct strbuf *notes)
@@ -71,9 +73,12 @@ void output_notes(const struct opt_common *common, const struct strbuf *notes)
     if (common->quiet)
         return;
     struct str rest = strbuf_str(notes), line;
-    while (str_split(&rest, '\n', &line))
+    while (str_split(&rest, '\n', &line)) {
+        char text[1024];
+        str_plain(str_copy(text, sizeof(text), line));
         if (line.n)
-            fprintf(stderr, "note: %.*s\n", STR_ARG(line));
+            fprintf(stderr, "note: %s\n", text);
+    }
 }
 
 static bool progress_shown;

@@ -135,3 +135,12 @@ char *str_dup(struct str s)
     char *copy = malloc(s.n + 1);
     return copy ? str_copy(copy, s.n + 1, s) : NULL;
 }
+
+void str_plain(char *text)
+{
+    for (char *c = text; *c; c++) {
+        bool c1 = (unsigned char) c[0] == 0xc2 && ((unsigned char) c[1] & 0xe0) == 0x80;
+        if ((unsigned char) *c < 0x20 || *c == 0x7f || c1)
+            *c = '?';
+    }
+}

@@ -34,6 +34,8 @@ struct str str_trim(struct str a);
 bool str_split(struct str *rest, char sep, struct str *ret_part);
 /* Takes the next run of non-blanks off the front; false when none is left. */
 bool str_word(struct str *rest, struct str *ret_word);
+/* What a terminal would obey becomes '?', in place: texts of inputs are printed. */
+void str_plain(char *text);
 /* Copies into buf, cut to cap - 1 bytes, always terminated; returns buf. */
 char *str_copy(char *buf, size_t cap, struct str s);
 /* A malloc'ed, terminated copy; NULL when memory is out. */

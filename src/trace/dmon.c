@@ -6,11 +6,13 @@
 #include "trace/quantity.h"
 
 #include "base/parse.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define COLUMNS_MAX 64
+#define DAY_US (86400 * US_PER_S)
 
 enum dmon_role { ROLE_IGNORED = 0, ROLE_METRIC, ROLE_GPU, ROLE_DATE, ROLE_TIME };
 
@@ -40,7 +42,21 @@ struct dmon {
     struct feed feed; /* first */
     const struct dmon_row *columns[COLUMNS_MAX];
     size_t n;
+    int64_t day_us, last_us; /* of times without a date: midnights passed, the latest time */
 };
+
+/* Words stand between blanks or, with --format csv, between commas. */
+static bool take_word(struct str *rest, struct str *ret)
+{
+    if (!rest->n || str_find_char(*rest, ',') < 0)
+        return str_word(rest, ret);
+    if (!str_split(rest, ',', ret))
+        return false;
+    *ret = str_trim(*ret);
+    if (str_find_char(*rest, ',') < 0)
+        *rest = str_trim(*rest); /* the last one has none behind it */
+    return true;
+}
 
 static const struct dmon_row *find(struct str name)
 {
@@ -57,7 +73,7 @@ static bool take_heading(struct dmon *d, struct str line)
     const struct dmon_row *columns[COLUMNS_MAX];
     size_t n = 0;
     bool gpu = false, power = false;
-    while (n < COLUMNS_MAX && str_word(&rest, &word)) {
+    while (n < COLUMNS_MAX && take_word(&rest, &word)) {
         columns[n] = find(word);
         gpu = gpu || (columns[n] && columns[n]->role == ROLE_GPU);
         power = power || (columns[n] && columns[n]->metric == METRIC_POWER_DRAW_MW);
@@ -73,13 +89,32 @@ static bool take_heading(struct dmon *d, struct str line)
     return true;
 }
 
+/* -o T alone states no day: times count from the first one's midnight. */
+static void take_clock(struct dmon *d, struct str time, const struct line *line)
+{
+    char text[64];
+    struct stamp stamp;
+    snprintf(text, sizeof(text), "2000-01-01 %.*s", STR_ARG(time));
+    if (stamp_parse(str_from(text), &stamp) < 0) {
+        trace_dropped(&d->feed.trace, "line %" PRIu64 ": '%.*s' is no time", line->number,
+                      STR_ARG(time));
+        return;
+    }
+    int64_t us = stamp.wall_us % DAY_US;
+    if (us + DAY_US / 2 < d->last_us)
+        d->day_us += DAY_US;
+    d->last_us = us;
+    feed_at_relative(&d->feed, d->day_us + us, line->number);
+}
+
 static void take_time(struct dmon *d, struct str date, struct str time, const struct line *line)
 {
     char text[64];
     struct stamp stamp;
     if (!time.n)
         return;
-    if (!date.n) { /* -o T alone states no day */
+    if (!date.n) {
+        take_clock(d, time, line);
         return;
     }
     snprintf(text, sizeof(text), "%.*s %.*s", STR_ARG(date), STR_ARG(time));
@@ -96,7 +131,7 @@ static void take_row(struct dmon *d, const struct line *line)
     uint32_t gpu = 0;
     size_t i = 0;
     bool have_gpu = false;
-    for (; i < d->n && str_word(&rest, &word); i++) {
+    for (; i < d->n && take_word(&rest, &word); i++) {
         const struct dmon_row *c = d->columns[i];
         struct obs o = { 0 };
         if (!c)
@@ -116,7 +151,7 @@ static void take_row(struct dmon *d, const struct line *line)
                           line->number, i + 1, c->name, (int) MIN(word.n, 40), word.p,
                           quantity_name(c->quantity));
     }
-    if (i < d->n || str_word(&rest, &word) || !have_gpu || line->torn || line->cut) {
+    if (i < d->n || take_word(&rest, &word) || !have_gpu || line->torn || line->cut) {
         d->feed.trace.report.torn |= line->torn;
         trace_dropped(&d->feed.trace, "line %" PRIu64 ": not the %zu columns of the heading",
                       line->number, d->n);

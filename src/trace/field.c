@@ -10,6 +10,7 @@
 static const struct field fields[] = {
     { "timestamp", FIELD_TIME },
     { "time", FIELD_TIME },
+    { "ts", FIELD_TIME },
     { "datetime", FIELD_TIME },
     { "time_relative_s", FIELD_TIME_RELATIVE },
     { "elapsed_s", FIELD_TIME_RELATIVE },

@@ -3,6 +3,7 @@
  * or with the number of the GPU behind the key ("gpu_usage:3": 56). */
 #include "trace/field.h"
 #include "trace/formats.h"
+#include "trace/json-scalar.h"
 
 #include "base/parse.h"
 
@@ -17,23 +18,6 @@ struct jsonl {
     struct feed feed; /* first */
     struct gpu_row rows[NUMBERED_MAX];
 };
-
-/* A scalar as text; false for null, objects and lists. */
-static bool scalar_text(const json_t *v, char *buf, size_t cap, struct str *ret)
-{
-    if (json_is_string(v)) {
-        *ret = (struct str){ json_string_value(v), json_string_length(v) };
-        return true;
-    }
-    if (json_is_integer(v))
-        snprintf(buf, cap, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-    else if (json_is_real(v))
-        snprintf(buf, cap, "%.9g", json_real_value(v));
-    else
-        return false;
-    *ret = str_from(buf);
-    return true;
-}
 
 static void bad_value(struct jsonl *j, uint64_t line, const char *key, struct str text)
 {
@@ -62,7 +46,7 @@ static void take_object(struct jsonl *j, json_t *o, uint64_t line)
     const char *name;
     json_t *value;
     bool used[NUMBERED_MAX] = { false };
-    char texts[64][32];
+    char texts[64][JSON_SCALAR_MAX];
     size_t n_texts = 0;
     struct str unit;
     for (size_t i = 0; i < NUMBERED_MAX; i++)
@@ -70,11 +54,11 @@ static void take_object(struct jsonl *j, json_t *o, uint64_t line)
     json_object_foreach(o, name, value)
     {
         struct str key = str_from(name), text;
-        char spare[32];
+        char spare[JSON_SCALAR_MAX];
         char *buf = n_texts < ARRAY_SIZE(texts) ? texts[n_texts] : spare;
         struct gpu_row *row = row_of(j, &key, used);
         const struct field *f = row ? field_find(key, &unit) : NULL;
-        if (!f || !scalar_text(value, buf, sizeof(spare), &text))
+        if (!f || !json_scalar_text(value, buf, &text))
             continue;
         n_texts += buf != spare && text.p == buf;
         if (gpu_row_set(row, f, unit, text) < 0)

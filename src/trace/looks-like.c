@@ -38,8 +38,11 @@ static const struct {
     { "<html", 5, 0, "an HTML page" },
     { "<?xml", 5, 0, "an XML document of another kind than nvidia-smi -q -x" },
     { "<", 1, 0, "an XML document of another kind than nvidia-smi -q -x" },
+    { "{\"status\":\"error\"", 17, 0, "an error that Prometheus answered" },
     { "{", 1, 0, "JSON of another kind" },
     { "[", 1, 0, "JSON of another kind" },
+    { "NVIDIA-SMI has failed", 21, 0, "an error of nvidia-smi: wattgate doctor tells more" },
+    { "No devices were found", 21, 0, "an error of nvidia-smi: wattgate doctor tells more" },
     { "# HELP ", 7, 0, "Prometheus metrics without any of DCGM" },
     { ":::MLLOG", 8, 0, "an MLPerf log without power readings" },
 };

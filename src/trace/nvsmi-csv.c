@@ -91,7 +91,16 @@ static bool is_header(struct str line)
     return facts.powers > 0 && facts.columns <= COLUMNS_MAX;
 }
 
-static void take_header(struct csv *c, struct str line)
+/* Two columns that mean the same: which of two readings is right cannot be told. */
+static bool is_repeated(const struct csv *c, const struct field *f)
+{
+    for (size_t i = 0; f && i + 1 < c->n; i++)
+        if (c->columns[i].field == f)
+            return true;
+    return false;
+}
+
+static void take_header(struct csv *c, struct str line, uint64_t number)
 {
     struct header_facts facts = header_facts(line);
     struct str rest = line, cell, unit;
@@ -102,6 +111,12 @@ static void take_header(struct csv *c, struct str line)
         *col = (struct column){ .field = field_find(cell, &unit) };
         if (col->field)
             str_copy(col->unit, sizeof(col->unit), unit);
+        if (!is_repeated(c, col->field))
+            continue;
+        trace_dropped(&c->feed.trace,
+                      "line %" PRIu64 ", column %zu: %s is there already; only the first is read",
+                      number, c->n, col->field->name);
+        col->field = NULL;
     }
     c->has_time = facts.time;
     c->has_gpu = facts.gpu;
@@ -155,8 +170,12 @@ static void take_row(struct csv *c, const struct line *line)
     gpu_row_init(&row);
     for (size_t i = 0; i < c->n && take_cell(&rest, c->separator, &cell); i++) {
         const struct field *f = c->columns[i].field;
-        if (!f || (line->torn && i + 1 == c->n && f->role == FIELD_METRIC && c->n > 1))
-            continue; /* the last number of a torn line may have lost digits */
+        if (!f)
+            continue;
+        if (line->torn && i + 1 == c->n && f->role == FIELD_METRIC && c->n > 1) {
+            c->feed.trace.report.torn = true; /* its last number may have lost digits */
+            continue;
+        }
         if (gpu_row_set(&row, f, str_from(c->columns[i].unit), cell) == 0)
             continue;
         bad_cell(c, line, i, cell);
@@ -187,7 +206,7 @@ static int csv_step(struct feed *f, struct err *err)
     if (!str_trim(line.text).n)
         return 1;
     if (is_header(line.text))
-        take_header(c, line.text);
+        take_header(c, line.text, line.number);
     else if (c->n)
         take_row(c, &line);
     else

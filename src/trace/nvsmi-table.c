@@ -43,12 +43,10 @@ static size_t split_cells(struct str line, struct str cells[4])
     return rest.p ? 0 : n;
 }
 
-static void flush(struct table *t, uint64_t line)
+static void flush(struct table *t)
 {
     if (!t->n)
         return;
-    if (t->stamped)
-        feed_at(&t->feed, t->stamp, line);
     for (size_t i = 0; i < t->n; i++) {
         struct table_gpu *g = &t->gpus[i];
         struct obs count = { .value = g->processes };
@@ -65,7 +63,9 @@ static void flush(struct table *t, uint64_t line)
 
 static void begin(struct table *t, struct str line, uint64_t number)
 {
-    flush(t, number);
+    flush(t);
+    if (t->stamped)
+        feed_at(&t->feed, t->stamp, number); /* before its GPUs are declared */
     ptrdiff_t at = str_find(line, "Driver Version:");
     struct str rest = str_sub(line, (size_t) MAX(at, 0) + 15, line.n), word;
     t->inside = true;
@@ -110,12 +110,12 @@ static void add(struct table *t, struct table_gpu *g, enum metric m, enum quanti
                       (int) MIN(text.n, 40), text.p, quantity_name(q));
 }
 
-/* "a / b" */
+/* "a / b"; "N/A / N/A" has more slashes, without a blank before them */
 static void split_pair(struct str cell, struct str *a, struct str *b)
 {
-    ptrdiff_t slash = str_find_char(cell, '/');
+    ptrdiff_t slash = str_find(cell, " /");
     *a = str_trim(str_sub(cell, 0, slash < 0 ? cell.n : (size_t) slash));
-    *b = slash < 0 ? (struct str){ NULL, 0 } : str_trim(str_sub(cell, (size_t) slash + 1, cell.n));
+    *b = slash < 0 ? (struct str){ NULL, 0 } : str_trim(str_sub(cell, (size_t) slash + 2, cell.n));
 }
 
 /* "N/A   32C    P0            117W /  700W", "7746MiB /  81559MiB", "0%      Default" */
@@ -197,7 +197,7 @@ static int table_step(struct feed *f, struct err *err)
     struct stamp stamp;
     int r = input_line(f->in, &line, err);
     if (r == 0)
-        flush(t, f->trace.report.lines);
+        flush(t);
     if (r <= 0)
         return r;
     f->trace.report.lines++;
@@ -207,7 +207,7 @@ static int table_step(struct feed *f, struct err *err)
     } else if (t->inside && str_starts(text, "|")) {
         take_cells(t, &line);
     } else if (text.n > 16 && text.n < 40 && stamp_parse(text, &stamp) == 0) {
-        flush(t, line.number);
+        flush(t);
         t->stamp = stamp; /* the line above the table of nvidia-smi */
         t->stamped = true;
     }

@@ -95,6 +95,7 @@ static const struct {
     { "Unsupported", OBS_UNSUPPORTED },
     { "Not Specified", OBS_UNSUPPORTED },
     { "Requested functionality has been deprecated", OBS_UNSUPPORTED },
+    { "Function Not Found", OBS_UNSUPPORTED }, /* by this driver */
     { "Insufficient Permissions", OBS_DENIED },
     { "No Permission", OBS_DENIED },
     { "Permission Denied", OBS_DENIED },

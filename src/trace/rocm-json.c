@@ -3,6 +3,7 @@
  * ([{"gpu": 0, "power": {"socket_power": {"value": 150, "unit": "W"}}, ...}]): one moment. */
 #include "trace/document.h"
 #include "trace/formats.h"
+#include "trace/json-scalar.h"
 #include "trace/quantity.h"
 
 #include "base/parse.h"
@@ -54,29 +55,15 @@ struct card {
     struct str name, uuid, bus;
 };
 
-static bool scalar_text(const json_t *v, char *buf, size_t cap, struct str *ret)
-{
-    if (json_is_string(v))
-        *ret = (struct str){ json_string_value(v), json_string_length(v) };
-    else if (json_is_integer(v))
-        *ret = (struct str){ buf, (size_t) snprintf(buf, cap, "%" JSON_INTEGER_FORMAT,
-                                                    json_integer_value(v)) };
-    else if (json_is_real(v))
-        *ret = (struct str){ buf, (size_t) snprintf(buf, cap, "%.9g", json_real_value(v)) };
-    else
-        return false;
-    return true;
-}
-
 /* amd-smi: {"value": 150, "unit": "W"}, or the bare value. */
 static void take_value(struct rocm *r, struct card *c, const char *path, const json_t *v)
 {
-    char buf[40];
+    char buf[JSON_SCALAR_MAX];
     struct str text, unit = { NULL, 0 };
     const json_t *inner = json_is_object(v) ? json_object_get(v, "value") : v;
     if (json_is_object(v))
         unit = str_from(json_string_value(json_object_get(v, "unit")));
-    if (!scalar_text(inner, buf, sizeof(buf), &text))
+    if (!json_scalar_text(inner, buf, &text))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct obs o = { 0 };

@@ -110,7 +110,7 @@ int device_take(struct triage *t, const struct entity *e, struct err *err)
     d->pub.entity = e->id;
     d->pub.index = e->index;
     if (e->name.n) {
-        str_copy(d->pub.name, sizeof(d->pub.name), e->name);
+        str_plain(str_copy(d->pub.name, sizeof(d->pub.name), e->name));
         d->board = board_find(t->boards, e->name);
     } else if (!d->board) {
         d->board = t->assumed;

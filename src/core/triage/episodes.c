@@ -92,7 +92,7 @@ static void add_evidence(struct open_episode *o, const char *rule, const char *d
         return;
     struct evidence *e = &o->evidence[o->n_evidence++];
     e->rule = rule;
-    str_copy(e->detail, sizeof(e->detail), str_from(detail));
+    str_plain(str_copy(e->detail, sizeof(e->detail), str_from(detail)));
 }
 
 static void start(struct open_episode *o, int64_t at_us, const struct verdict *v,

@@ -26,6 +26,7 @@ static void tell(struct triage *t, struct device *d, enum finding_kind kind, con
     struct finding f = { .device = d ? d->number : ENTITY_NONE, .at_us = t->now_us, .kind = kind };
     f.evidence.rule = rule;
     vsnprintf(f.evidence.detail, sizeof(f.evidence.detail), fmt, args);
+    str_plain(f.evidence.detail);
     if (t->sink.finding)
         t->sink.finding(t->sink.arg, &f);
 }

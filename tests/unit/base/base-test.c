@@ -134,6 +134,25 @@ static void json_escapes(void)
                "{\"a\\\"b\":\"x\\\\\\n\\u0001\\ufffd\xc3\xa9\",\"l\":[-1,null],\"w\":182.34}\n");
 }
 
+static void plain_texts(void)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        { "H100", "H100" },
+        { "a\033[31mb\ac\x7f", "a?[31mb?c?" },
+        { "line\nfeed\tand tab", "line?feed?and tab" },
+        { "\xc3\xa4 is no control", "\xc3\xa4 is no control" },
+        { "\xc2\x9b is one", "?\x9b is one" },
+        { "\xc2", "\xc2" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char buf[64];
+        str_plain(str_copy(buf, sizeof(buf), str_from(rows[i].text)));
+        CHECK_TEXT(buf, rows[i].want);
+    }
+}
+
 static void utf8_rules(void)
 {
     CHECK_EQ(utf8_length(STR("\xc3\xa9")), 2);
@@ -212,6 +231,7 @@ static const struct tap_case cases[] = {
     { "a cut error text is marked", err_cut_mark },
     { "decimals are exact", scaled_output },
     { "JSON strings are escaped", json_escapes },
+    { "texts without what a terminal obeys", plain_texts },
     { "UTF-8", utf8_rules },
     { "options", options },
 };
