@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCHEMA "wattgate.calibration/1"
@@ -95,10 +96,16 @@ int calibration_load(const char *path, struct calibration_store *ret, struct err
     }
     if (!f)
         return err_sys(err, errno, "open the kept levels '%s'", path);
-    json_t *root = json_loadf(f, JSON_REJECT_DUPLICATES, &problem);
+    struct stat st;
+    bool folder = fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode);
+    json_t *root = folder ? NULL : json_loadf(f, JSON_REJECT_DUPLICATES, &problem);
     fclose(f);
+    if (folder)
+        return err_sys(err, EISDIR, "read the kept levels '%s'", path);
     if (!root)
-        return err_set(err, -EINVAL, "'%s' line %d: %s", path, problem.line, problem.text);
+        return err_set(err, -EINVAL,
+                       "'%s' holds no kept levels (line %d: %s); remove it and calibrate anew",
+                       path, problem.line, problem.text);
     int r = read_store(path, root, ret, err);
     json_decref(root);
     return r;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <yaml.h>
 
 /* Option values are borrowed by the configuration struct, so the document outlives the parsing. */
@@ -65,6 +66,29 @@ static int set_option(const struct config *c, const char *name, const yaml_node_
     return 0;
 }
 
+/* Keys before p in the mapping that are the same: which of them is meant cannot be told. */
+static const yaml_node_t *same_before(const yaml_node_t *map, const yaml_node_pair_t *p,
+                                      const char *name)
+{
+    for (const yaml_node_pair_t *q = map->data.mapping.pairs.start; q < p; q++) {
+        const yaml_node_t *key = yaml_document_get_node(&document, q->key);
+        const char *other = scalar(key);
+        if (other && strcmp(other, name) == 0)
+            return key;
+    }
+    return NULL;
+}
+
+static int refuse_repeated(const struct config *c, const yaml_node_t *map,
+                           const yaml_node_pair_t *p, const char *name)
+{
+    const yaml_node_t *before = same_before(map, p, name);
+    if (!before)
+        return 0;
+    return err_set(c->err, -EINVAL, "%s:%zu: '%s' stands in line %zu already", c->path,
+                   line_of(yaml_document_get_node(&document, p->key)), name, line_of(before));
+}
+
 static int apply_mapping(const struct config *c, const yaml_node_t *map, bool top)
 {
     if (map->type != YAML_MAPPING_NODE)
@@ -76,7 +100,9 @@ static int apply_mapping(const struct config *c, const yaml_node_t *map, bool to
         const char *name = scalar(key);
         if (!name || !value)
             return fail_at(c, key, "an option's name must be a plain text");
-        int r = 0;
+        int r = refuse_repeated(c, map, p, name);
+        if (r < 0)
+            return r;
         if (top && value->type == YAML_MAPPING_NODE) {
             if (strcmp(name, c->cmd->name) == 0)
                 r = apply_mapping(c, value, false);
@@ -96,6 +122,11 @@ static int load(const char *path, struct err *err)
     FILE *f = fopen(path, "re");
     if (!f)
         return err_sys(err, errno, "open configuration '%s'", path);
+    struct stat st;
+    if (fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
+        fclose(f);
+        return err_sys(err, EISDIR, "read configuration '%s'", path);
+    }
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
         fclose(f);

@@ -111,7 +111,7 @@ static int ended(struct live *l, struct live_slot *s)
     s->state = SLOT_PAUSED;
     snprintf(text, sizeof(text), "%s: %s; another starts in %" PRId64 " s", s->ops->name, why,
              pause_us / US_PER_S);
-    return live_note(l, ENTITY_NONE, "worker", text);
+    return live_note(l, ENTITY_NONE, "reader", text);
 }
 
 static void heard_failure(struct live_slot *s, struct str rest)
@@ -124,21 +124,36 @@ static void heard_failure(struct live_slot *s, struct str rest)
     str_copy(s->fail_text, sizeof(s->fail_text), str_trim(rest));
 }
 
-static int heard_done(struct live *l, struct live_slot *s)
+/* A worker that was given up answers after all. */
+static int heard_late(struct live *l, struct live_slot *s)
 {
     char text[128];
+    s->state = SLOT_READY;
+    s->hung_gpus = s->left_out; /* what the late worker does not leave out, it reads again */
+    snprintf(text, sizeof(text), "%s: the worker answers again", s->ops->name);
+    return live_note(l, ENTITY_NONE, "reader", text);
+}
+
+static int heard_open(struct live *l, struct live_slot *s)
+{
+    worker_answered(s->worker);
+    s->was_open = true;
+    if (s->state == SLOT_BLIND)
+        return heard_late(l, s);
+    if (s->state == SLOT_OPENING)
+        s->state = SLOT_READY;
+    return 0;
+}
+
+static int heard_done(struct live *l, struct live_slot *s)
+{
     int r = 0;
     worker_answered(s->worker);
     s->asked = false;
     if (s->sweep_due)
         r = live_sweep(l, s);
     s->sweep_due = false;
-    if (s->state != SLOT_BLIND || r < 0)
-        return r;
-    s->state = SLOT_READY;
-    s->hung_gpus = s->left_out; /* what the late worker does not leave out, it reads again */
-    snprintf(text, sizeof(text), "%s: the worker answers again", s->ops->name);
-    return live_note(l, ENTITY_NONE, "worker", text);
+    return s->state == SLOT_BLIND && r >= 0 ? heard_late(l, s) : r;
 }
 
 static int heard_control(struct live *l, struct live_slot *s, struct str line)
@@ -147,13 +162,8 @@ static int heard_control(struct live *l, struct live_slot *s, struct str line)
         heard_failure(s, str_sub(line, sizeof(LIVE_SAYS_FAIL) - 1, line.n));
         return 0;
     }
-    if (str_is(line, LIVE_SAYS_OPEN)) {
-        worker_answered(s->worker);
-        s->was_open = true;
-        if (s->state == SLOT_OPENING)
-            s->state = SLOT_READY;
-        return 0;
-    }
+    if (str_is(line, LIVE_SAYS_OPEN))
+        return heard_open(l, s);
     return str_is(line, LIVE_SAYS_DONE) ? heard_done(l, s) : 0;
 }
 
@@ -265,7 +275,7 @@ static int try_all_again(struct live *l, struct live_slot *s)
     s->restarts++;
     snprintf(text, sizeof(text), "%s: the call that hung has ended; all GPUs are read again",
              s->ops->name);
-    int r = live_note(l, ENTITY_NONE, "worker", text);
+    int r = live_note(l, ENTITY_NONE, "reader", text);
     worker_end(s->worker, END_WAIT_US, NULL);
     s->worker = NULL;
     s->hung_gpus = (struct gpu_set){ { 0 } };

@@ -130,6 +130,23 @@ char *str_copy(char *buf, size_t cap, struct str s)
     return buf;
 }
 
+char *str_copy_words(char *buf, size_t cap, struct str s)
+{
+    static const char more[] = " ...";
+    if (s.n < cap || cap <= sizeof(more))
+        return str_copy(buf, cap, s);
+    size_t n = cap - sizeof(more);
+    while (n > 0 && s.p[n] != ' ')
+        n--;
+    if (!n) /* one long word */
+        n = cap - sizeof(more);
+    while (n > 0 && ((unsigned char) s.p[n] & 0xc0) == 0x80)
+        n--; /* not within a character */
+    memcpy(buf, s.p, n);
+    memcpy(buf + n, more, sizeof(more));
+    return buf;
+}
+
 char *str_dup(struct str s)
 {
     char *copy = malloc(s.n + 1);

@@ -38,6 +38,8 @@ bool str_word(struct str *rest, struct str *ret_word);
 void str_plain(char *text);
 /* Copies into buf, cut to cap - 1 bytes, always terminated; returns buf. */
 char *str_copy(char *buf, size_t cap, struct str s);
+/* The same for sentences: what does not fit is cut behind a word and ends in "...". */
+char *str_copy_words(char *buf, size_t cap, struct str s);
 /* A malloc'ed, terminated copy; NULL when memory is out. */
 char *str_dup(struct str s);
 

@@ -21,7 +21,8 @@ struct trace_writer {
     char *path;
     int fd;
     bool is_file;
-    int64_t size; /* of the current file */
+    int64_t size;      /* of the current file */
+    int64_t last_size; /* of the latest block */
     dev_t device;
     ino_t inode;
     struct strbuf out; /* encoded, not written yet */

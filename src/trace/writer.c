@@ -84,6 +84,7 @@ static int flush(struct trace_writer *w, bool end, struct err *err)
     }
     strbuf_clear(&w->out);
     w->started = true;
+    w->last_size = (int64_t) bytes.n;
     return writer_file_write(w, bytes, err);
 }
 
@@ -134,10 +135,11 @@ static int follow(struct trace_writer *w, int64_t mono_us, struct err *err)
     return r == 0 ? encode(w, &note, err) : r;
 }
 
+/* Blocks are alike in size, so a file is full when the next one would not fit. */
 static int rotate_when_full(struct trace_writer *w, int64_t mono_us, struct err *err)
 {
     int64_t most = w->options.max_bytes / w->options.keep;
-    if (!w->options.max_bytes || !w->is_file || w->size < most)
+    if (!w->options.max_bytes || !w->is_file || w->size + w->last_size <= most)
         return 0;
     int r = w->packer ? flush(w, true, err) : 0;
     if (r == 0)

@@ -121,6 +121,19 @@ is "$(jq -r 'select(.schema == "wattgate.triage/1").devices[] | select(.index !=
     sort -u)" compute "GPU 0 hangs from the start: the others are seen"
 is "$(jq -r 'select(.finding == "worker_stuck") | .index' "$out" | tr '\n' ' ')" "null 0 " \
     "told at the deadline, and then of which GPU"
+# A worker that somebody kills: another takes its place, and nobody says that the driver hangs.
+cat >"$tmp/kill.sh" <<'END'
+"$WATTGATE" triage --json --for 10s & triage=$!
+sleep 2
+for pid in $(cat /proc/$triage/task/$triage/children); do kill -KILL "$pid"; done
+wait $triage
+END
+run "$WATTGATE" sim -s "$tmp/work.sim" -x x1 -- bash "$tmp/kill.sh"
+is "$(jq -r 'select(.finding == "worker_stuck").finding' "$out")" "" "a killed worker is no hang"
+is "$(jq -r 'select(.finding == "reader").evidence[0].detail' "$out" | grep -c 'signal 9; another')" 2 \
+    "it is told, and another takes its place"
+is "$(jq -r 'select(.schema == "wattgate.triage/1").devices[].state' "$out" | sort -u)" compute \
+    "the GPUs are read on"
 printf 'gpus 72\nboard gb200\nprocess gpus=all pid=launcher\nphase work for=10m\nfault block gpus=70 from=3s\n' \
     >"$tmp/large.sim"
 run "$WATTGATE" sim -s "$tmp/large.sim" -x x1 -- "$WATTGATE" triage --json --for 12s --deadline 1s

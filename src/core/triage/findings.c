@@ -25,8 +25,9 @@ static void tell(struct triage *t, struct device *d, enum finding_kind kind, con
 {
     struct finding f = { .device = d ? d->number : ENTITY_NONE, .at_us = t->now_us, .kind = kind };
     f.evidence.rule = rule;
-    vsnprintf(f.evidence.detail, sizeof(f.evidence.detail), fmt, args);
-    str_plain(f.evidence.detail);
+    char text[512];
+    vsnprintf(text, sizeof(text), fmt, args);
+    str_plain(str_copy_words(f.evidence.detail, sizeof(f.evidence.detail), str_from(text)));
     if (t->sink.finding)
         t->sink.finding(t->sink.arg, &f);
 }

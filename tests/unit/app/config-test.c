@@ -61,6 +61,8 @@ static void errors(void)
     } bad[] = {
         { "interval: 2s\nnope: 1\n", ":2: no option is called 'nope'" },
         { "interval: 5\n", ":1: --interval: '5' is not a time" },
+        { "interval: 2s\nfollow: true\ninterval: 3s\n", ":3: 'interval' stands in line 1" },
+        { "triage:\n  follow: true\ntriage:\n  follow: false\n", ":3: 'triage' stands in" },
         { "- a\n", ":1: expected" },
         { "a: [\n", ":2: " },
         { "config: x\n", "cannot name another" },
@@ -77,6 +79,8 @@ static void errors(void)
             CHECK_HAS(e.text, bad[i].want);
         }
     }
+    CHECK(config_apply("/", &cmd, &c, &e) < 0);
+    CHECK_HAS(e.text, "'/': Is a directory");
     CHECK(config_apply("/nonexistent.yaml", &cmd, &c, &e) < 0);
     config_done();
 }

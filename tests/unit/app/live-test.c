@@ -363,7 +363,7 @@ static void a_worker_that_dies(void)
     see_ticks(&v, 3);
     CHECK_EQ(children(getpid(), &pid, 1), 1);
     CHECK_EQ(kill(pid, SIGSEGV), 0);
-    see_until_note(&v, "worker: nvml: its worker was ended by signal 11; another starts in 1 s");
+    see_until_note(&v, "reader: nvml: its worker was ended by signal 11; another starts in 1 s");
     uint64_t before = v.values[1];
     while (v.values[1] < before + 3 && see(&v))
         ;

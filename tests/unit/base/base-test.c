@@ -153,6 +153,22 @@ static void plain_texts(void)
     }
 }
 
+static void cut_sentences(void)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        { "fits", "fits" },
+        { "exactly 15 long", "exactly 15 long" },
+        { "this one is too long", "this one is ..." },
+        { "onewordthatistoolong", "onewordthat ..." },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char buf[16];
+        CHECK_TEXT(str_copy_words(buf, sizeof(buf), str_from(rows[i].text)), rows[i].want);
+    }
+}
+
 static void utf8_rules(void)
 {
     CHECK_EQ(utf8_length(STR("\xc3\xa9")), 2);
@@ -231,6 +247,7 @@ static const struct tap_case cases[] = {
     { "a cut error text is marked", err_cut_mark },
     { "decimals are exact", scaled_output },
     { "JSON strings are escaped", json_escapes },
+    { "a sentence is cut behind a word", cut_sentences },
     { "texts without what a terminal obeys", plain_texts },
     { "UTF-8", utf8_rules },
     { "options", options },
