@@ -54,15 +54,16 @@ a=$(sim -s random --seed 7 --print) b=$(sim -s random --seed 7 --print) c=$(sim 
 is "$a" "$b" "a seed draws the same again"
 [ "$a" != "$c" ]
 is $? 0 "another seed draws another node"
-sim -- sleep 30 &
+# shellcheck disable=SC2016 # expanded by the program
+"$program" sim -- sh -c 'echo ready >"$TMPDIR/ready"; exec sleep 30' &
 pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    pgrep -P "$pid" >/dev/null && break
+for _ in $(seq 1 50); do
+    [ -e "$TMPDIR/ready" ] && break
     sleep 0.1
 done
-kill -TERM "$(pgrep -P "$pid" -f 'sim' | head -1)" 2>/dev/null || kill -TERM "$pid"
+kill -TERM "$pid"
 wait "$pid"
-rm -f "$TMPDIR/err"
+rm -f "$TMPDIR/err" "$TMPDIR/ready"
 is "$(ls "$TMPDIR")" "" "nothing is left behind, not after a signal either"
 echo "1..$n"
 exit $bad
