@@ -145,6 +145,8 @@ static void add_device_summary(struct jsonw *j, const struct triage_device *d)
         jsonw_null(j, "index");
     jsonw_text(j, "name", d->name[0] ? d->name : NULL);
     jsonw_text(j, "kind", d->is_node ? "node" : "gpu");
+    if (d->mig_instances)
+        jsonw_i64(j, "mig_instances", d->mig_instances);
     jsonw_text(j, "state", state_name(d->state));
     add_candidates(j, d->candidates);
     jsonw_i64(j, "samples", (int64_t) d->samples);

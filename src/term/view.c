@@ -335,6 +335,19 @@ static bool any_gpu(const struct triage *t)
     return false;
 }
 
+/* Instances have no watts of their own, so no state can be told of one. */
+static void add_divided(const struct triage *t, struct strbuf *out)
+{
+    for (size_t i = 0; i < triage_devices(t); i++) {
+        const struct triage_device *d = triage_device(t, i);
+        if (d->mig_instances)
+            strbuf_addf(out,
+                        "GPU %d is divided into %u MIG instance%s: watts and state are the whole "
+                        "board's\n",
+                        d->index, d->mig_instances, d->mig_instances == 1 ? "" : "s");
+    }
+}
+
 void view_devices(const struct triage *t, const struct view_options *o, struct strbuf *out)
 {
     int64_t full_mw = full_scale_mw(t);
@@ -345,6 +358,7 @@ void view_devices(const struct triage *t, const struct view_options *o, struct s
     state_legend(t, o->color, out);
     strbuf_addc(out, '\n');
     add_time_by_state(t, out);
+    add_divided(t, out);
     if (any_gpu(t))
         add_said(t, out);
 }

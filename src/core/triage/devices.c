@@ -2,6 +2,8 @@
 /* The devices of a stream: found by key, known by the number that samples use. */
 #include "core/triage/triage-priv.h"
 
+#include "base/parse.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,6 +119,20 @@ int device_take(struct triage *t, const struct entity *e, struct err *err)
     }
     anchors_refresh(t, d);
     return 0;
+}
+
+void device_divided(struct triage *t, const struct entity *e)
+{
+    struct device *d = device_by_entity(t, e->parent);
+    uint32_t number = 0;
+    if (!d)
+        return;
+    if (e->index >= 0)
+        number = (uint32_t) e->index;
+    else if (parse_u32(e->key, &number) < 0)
+        return; /* a key that tells no number: it may be told of already */
+    d->mig_seen |= UINT32_C(1) << (number % 32);
+    d->pub.mig_instances = (uint32_t) __builtin_popcount(d->mig_seen);
 }
 
 int triage_assume_product(struct triage *t, struct str product, struct err *err)

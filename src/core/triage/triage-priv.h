@@ -169,6 +169,7 @@ struct device {
     int64_t integrated_uj, counter_uj, last_power_us, last_power_mw, energy_power_mw;
     bool energy_is_average;
     int64_t counter_span_us;
+    uint32_t mig_seen;                                           /* a bit for each instance */
     int64_t compared_counter_uj, compared_power_uj, compared_us; /* where both were read, no gap */
     /* a frozen sensor */
     int64_t frozen_mw, frozen_since_us, frozen_temp_mc, frozen_other;
@@ -225,6 +226,8 @@ struct triage {
 struct device *device_by_entity(const struct triage *t, uint32_t entity); /* NULL: none */
 int device_bind(struct triage *t, uint32_t entity, const struct device *d) MUST_CHECK;
 /* Finds the entity's device by its key, or adds it, and binds the entity to it. */
+/* An instance of a device: told once, however often it is declared. */
+void device_divided(struct triage *t, const struct entity *e);
 int device_take(struct triage *t, const struct entity *e, struct err *err) MUST_CHECK;
 /* window of this device: at least the rule's, and wide enough for its sampling */
 int64_t device_window_us(const struct triage *t, const struct device *d);

@@ -219,6 +219,8 @@ static int take_entity(struct triage *t, const struct entity *e, struct err *err
 {
     if (e->kind == ENTITY_GPU)
         return device_take(t, e, err);
+    if (e->kind == ENTITY_MIG)
+        device_divided(t, e);
     if (e->kind == ENTITY_NODE)
         str_copy(t->node_key, sizeof(t->node_key), e->key);
     if (device_bind(t, e->id, NULL) < 0)

@@ -101,6 +101,7 @@ struct triage_device {
     int32_t index;
     char key[64], name[64]; /* UUID or "index:N"; product or "" */
     bool is_node;           /* a node power log: watts without states */
+    uint32_t mig_instances; /* it is divided into: watts and state are the whole board's */
     enum state state;       /* of the open episode */
     uint32_t candidates;
     int64_t since_us;                /* start of the open episode */

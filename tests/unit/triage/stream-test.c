@@ -73,7 +73,37 @@ static void hole_in_energy(void)
     CHECK_EQ(with_hole(806).of[FINDING_CLOCKS_DISAGREE], 1); /* it can be found */
 }
 
+/* Instances are told of on their board, once each, and get no state. */
+static void mig_instances(void)
+{
+    AUTO(tables) struct tables tables = { 0 };
+    struct err e;
+    const struct triage_sink sink = { 0 };
+    CHECK_EQ(tables_load(NULL, &tables, &e), 0);
+    AUTO(triage) struct triage *t = triage_new(&tables.triage, &tables.boards, &sink);
+    begin(t);
+    static const struct {
+        const char *key;
+        int32_t index;
+    } rows[] = { { "MIG-a", 0 }, { "MIG-b", 1 }, { "MIG-a", 0 }, { "7", -1 }, { "MIG-c", -1 } };
+    for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct record r = { .kind = RECORD_ENTITY };
+        r.u.entity = (struct entity){ .id = i + 1,
+                                      .kind = ENTITY_MIG,
+                                      .parent = 0,
+                                      .index = rows[i].index,
+                                      .key = str_from(rows[i].key) };
+        feed(t, &r);
+    }
+    for (int64_t s = 1; s <= 20; s++)
+        second(t, s, s * 403);
+    CHECK_EQ(triage_finish(t, &e), 0);
+    CHECK_EQ(triage_devices(t), 1);
+    CHECK_EQ(triage_device(t, 0)->mig_instances, 3);
+}
+
 static const struct tap_case cases[] = {
     { "a hole in the stream is no quarrel of counter and power", hole_in_energy },
+    { "MIG instances are told of on their board", mig_instances },
 };
 TAP_MAIN(cases)
