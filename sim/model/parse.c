@@ -259,10 +259,13 @@ static void command_seed(struct parser *p)
 static void command_spread(struct parser *p)
 {
     struct str v = parser_word(p, "needs a share such as 3%");
+    int64_t permille = 0;
     if (p->r == 0 &&
-        (!str_ends(v, "%") || parse_scaled(str_sub(v, 0, v.n - 1), 10, &p->spread_permille) < 0 ||
-         p->spread_permille < 0 || p->spread_permille > 300))
+        (!str_ends(v, "%") || parse_scaled(str_sub(v, 0, v.n - 1), 10, &permille) < 0 ||
+         permille < 0 || permille > 300))
         parser_fail(p, v, "is no share between 0% and 30%");
+    else
+        p->spread_permille = permille;
     parser_end(p, 2);
 }
 
