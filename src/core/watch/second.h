@@ -42,6 +42,15 @@ enum watch_stack {
     STACK_COUNT
 };
 
+/* How the rank's GPU answered in this second. Readings that are not `known` while it is GPU_ANSWERS
+ * are a gap of the sensor. */
+enum watch_gpu {
+    GPU_ANSWERS = 0,
+    GPU_TIMED_OUT, /* the driver does not come back with them */
+    GPU_LOST,      /* the driver says that the device is gone */
+    GPU_NONE,      /* the rank has none, or none is known */
+};
+
 /* One rank in one second. Rates are per second of `job_second.dt_us`. */
 struct rank_second {
     uint32_t known;    /* WATCH_ bits */
@@ -54,6 +63,7 @@ struct rank_second {
     uint16_t helpers_waiting;  /* descendants in state D */
     char state;                /* R S D T Z of /proc/PID/stat, or X: it ended */
     uint8_t stack;             /* enum watch_stack */
+    uint8_t gpu;               /* enum watch_gpu */
     bool debugged;             /* a tracer is attached, or it is stopped (T, t) */
     uint8_t exit_code;         /* of a rank that ended, where WATCH_STATE and state X; 255 not known */
     int64_t launches;          /* -1 not known */
