@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRIAGE_RULES "rules/triage.yaml"
+#define WATCH_RULES "rules/watch.yaml"
 #define FILE_MAX_BYTES ((size_t) 256 << 10)
 
 bool tables_builtin(size_t i, const char **ret_name, struct str *ret_content)
@@ -29,7 +31,7 @@ struct loading {
     struct tables *tables;
     struct board *boards;
     uint64_t digest; /* FNV-1a over names and bytes, in order */
-    bool have_rules;
+    bool have_triage, have_watch;
     struct err *err;
 };
 
@@ -54,14 +56,18 @@ static int add_board(struct loading *l, const char *name, struct str content)
 
 static int add_file(struct loading *l, const char *name, struct str content)
 {
+    if (strcmp(name, WATCH_RULES) == 0) {
+        l->have_watch = true;
+        return watch_rules_parse(name, content, &l->tables->watch, l->err);
+    }
     mix(l, str_from(name));
     mix(l, content);
     if (strncmp(name, "boards/", 7) == 0)
         return add_board(l, name, content);
-    if (strcmp(name, "rules/triage.yaml") != 0)
+    if (strcmp(name, TRIAGE_RULES) != 0)
         return 0;
-    l->have_rules = true;
-    return rules_parse(name, content, &l->tables->triage, l->err);
+    l->have_triage = true;
+    return triage_rules_parse(name, content, &l->tables->triage, l->err);
 }
 
 static int load_builtin(struct loading *l)
@@ -121,7 +127,9 @@ static int load_dir(struct loading *l, const char *dir)
         free(entries[i]);
     }
     free(entries);
-    return r == 0 ? load_file(l, dir, "rules/triage.yaml") : r;
+    if (r == 0)
+        r = load_file(l, dir, TRIAGE_RULES);
+    return r == 0 ? load_file(l, dir, WATCH_RULES) : r;
 }
 
 int tables_load(const char *dir, struct tables *ret, struct err *err)
@@ -131,8 +139,9 @@ int tables_load(const char *dir, struct tables *ret, struct err *err)
     int r = dir ? load_dir(&l, dir) : load_builtin(&l);
     if (r < 0)
         return r;
-    if (!l.have_rules)
-        return err_set(err, -ENOENT, "the tables have no rules/triage.yaml");
+    if (!l.have_triage || !l.have_watch)
+        return err_set(err, -ENOENT, "the tables have no %s",
+                       l.have_triage ? WATCH_RULES : TRIAGE_RULES);
     snprintf(t.digest, sizeof(t.digest), "%016" PRIx64, l.digest);
     *ret = t;
     t = (struct tables){ 0 };

@@ -6,11 +6,13 @@
 #include "base/err.h"
 #include "core/board/board.h"
 #include "core/triage/triage.h"
+#include "core/watch/watch.h"
 
 struct tables {
     struct board_set boards; /* owned */
     struct triage_rules triage;
-    char digest[24]; /* of the table files' bytes, for traces and reports */
+    struct watch_rules watch;
+    char digest[24]; /* of what triage uses: the bytes of boards and its rules */
 };
 
 /* dir NULL: the built-in tables. An error names file, line and what was expected. */

@@ -53,8 +53,8 @@ enum watch_gpu {
 
 /* One rank in one second. Rates are per second of `job_second.dt_us`. */
 struct rank_second {
-    uint32_t known;    /* WATCH_ bits */
-    int32_t power_mw;  /* board power; mean or instant as the source gives it */
+    uint32_t known;   /* WATCH_ bits */
+    int32_t power_mw; /* board power; mean or instant as the source gives it */
     uint16_t util_permille, mem_permille;
     uint32_t link_kib; /* KiB/s, as all below; UINT32_MAX and more are UINT32_MAX */
     uint32_t read_kib, write_kib, saved_kib, socket_kib;
@@ -65,15 +65,15 @@ struct rank_second {
     uint8_t stack;             /* enum watch_stack */
     uint8_t gpu;               /* enum watch_gpu */
     bool debugged;             /* a tracer is attached, or it is stopped (T, t) */
-    uint8_t exit_code;         /* of a rank that ended, where WATCH_STATE and state X; 255 not known */
-    int64_t launches;          /* -1 not known */
+    uint8_t exit_code; /* of a rank that ended, where WATCH_STATE and state X; 255 not known */
+    int64_t launches;  /* -1 not known */
 };
 
 /* One second of the job. */
 struct job_second {
     int64_t mono_us;
-    int64_t dt_us;       /* since the second before; a watcher that was stopped sees a long one */
-    uint32_t n;          /* ranks seen by this watcher */
+    int64_t dt_us; /* since the second before; a watcher that was stopped sees a long one */
+    uint32_t n;    /* ranks seen by this watcher */
     const struct rank_second *ranks;
     uint32_t ranks_gone; /* of the job, on nodes whose summaries stopped coming */
     int64_t step;        /* latest step that a log line told, -1 none yet */
@@ -90,10 +90,10 @@ struct watch_rank {
 };
 
 struct watch_job {
-    char name[128];    /* scheduler id, run id or command; "" not known */
-    uint32_t attempt;  /* restarts before this one */
-    uint32_t world;    /* ranks of the whole job; 0 not known */
-    uint32_t n;        /* ranks that this watcher sees: those of `ranks` */
+    char name[128];                 /* scheduler id, run id or command; "" not known */
+    uint32_t attempt;               /* restarts before this one */
+    uint32_t world;                 /* ranks of the whole job; 0 not known */
+    uint32_t n;                     /* ranks that this watcher sees: those of `ranks` */
     const struct watch_rank *ranks; /* borrowed */
 };
 

@@ -97,13 +97,15 @@ static void bad_boards(void)
 }
 
 /* The shipped file with one thing changed. */
-static int parse_changed(const char *from, const char *to, struct err *e)
+static int parse_changed(const char *file, const char *from, const char *to, struct err *e)
 {
     const char *name;
     struct str content;
-    struct triage_rules rules;
+    struct triage_rules triage;
+    struct watch_rules watch;
+    bool is_watch = strcmp(file, "rules/watch.yaml") == 0;
     for (size_t i = 0; tables_builtin(i, &name, &content); i++)
-        if (strcmp(name, "rules/triage.yaml") == 0)
+        if (strcmp(name, file) == 0)
             break;
     ptrdiff_t at = str_find(content, from);
     CHECK(at >= 0);
@@ -111,25 +113,35 @@ static int parse_changed(const char *from, const char *to, struct err *e)
     strbuf_add(&b, str_sub(content, 0, (size_t) at));
     strbuf_addz(&b, to);
     strbuf_add(&b, str_sub(content, (size_t) at + strlen(from), content.n));
-    return rules_parse("r.yaml", strbuf_str(&b), &rules, e);
+    return is_watch ? watch_rules_parse("r.yaml", strbuf_str(&b), &watch, e)
+                    : triage_rules_parse("r.yaml", strbuf_str(&b), &triage, e);
 }
 
 static void bad_rules(void)
 {
+    static const char triage[] = "rules/triage.yaml", watch[] = "rules/watch.yaml";
     static const struct {
-        const char *from, *to, *want;
+        const char *file, *from, *to, *want;
     } rows[] = {
-        { "value: 10s", "value: 10", "window_us: '10' is no such quantity" },
-        { "  window_us:", "  window:", "no threshold is called 'window'" },
-        { "value: 150 permille", "value: 600 permille", "must be below high_permille" },
-        { "value: 5m", "value: 5s", "is broken" },
-        { "value: 20MB/s", "value: 20GB/s", "must be below much_link_bps" },
-        { "    why: ", "    because: ", "none of: value why" },
+        { triage, "value: 10s", "value: 10", "window_us: '10' is no such quantity" },
+        { triage, "  window_us:", "  window:", "no threshold is called 'window'" },
+        { triage, "value: 150 permille", "value: 600 permille", "must be below high_permille" },
+        { triage, "value: 5m", "value: 5s", "is broken" },
+        { triage, "value: 20MB/s", "value: 20GB/s", "must be below much_link_bps" },
+        { triage, "    why: ", "    because: ", "none of: value why" },
+        { watch, "alert: 9s", "alert: 9", "alert: '9' is no duration" },
+        { watch, "  dead: ", "  death: ", "no look of a standstill is called 'death'" },
+        { watch, "suspect: 4s", "suspect: 10s", "suspect <= alert is broken" },
+        { watch, "act: 3m", "act: 9s", "act must be 0 (never) or above alert" },
+        { watch, "why: \"peers", "wy: \"peers", "none of: suspect alert act startup why" },
+        { watch, "value: 950 permille", "value: 4 permille", "must be below spin_util_permille" },
+        { watch, "blind_us:", "blond_us:", "no threshold is called 'blond_us'" },
     };
     struct err e = { 0 };
-    CHECK_EQ(parse_changed("10s", "10s", &e), 0);
+    CHECK_EQ(parse_changed(triage, "10s", "10s", &e), 0);
+    CHECK_EQ(parse_changed(watch, "9s", "9s", &e), 0);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        CHECK(parse_changed(rows[i].from, rows[i].to, &e) < 0);
+        CHECK(parse_changed(rows[i].file, rows[i].from, rows[i].to, &e) < 0);
         CHECK_HAS(e.text, rows[i].want);
     }
 }
