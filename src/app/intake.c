@@ -58,7 +58,9 @@ int intake_open(const struct intake_options *o, struct intake **ret, struct err 
         struct live_options live = { .interval_us = o->interval_us,
                                      .deadline_us = o->deadline_us,
                                      .sysroot = o->sysroot,
-                                     .nvml_library = o->nvml_library };
+                                     .nvml_library = o->nvml_library,
+                                     .pids = o->pids,
+                                     .n_pids = o->n_pids };
         r = live_open(&live, &f->live, err);
     }
     if (r < 0)

@@ -16,6 +16,8 @@ struct intake_options {
     int64_t deadline_us;
     const char *sysroot;
     const char *nvml_library;
+    const int32_t *pids; /* see app/live.h */
+    uint32_t n_pids;
 };
 
 /* A mistake of the user's that needs no look at anything: -EINVAL and what would be right. */

@@ -70,6 +70,8 @@ struct live_slot {
 struct live {
     int64_t interval_us, deadline_us;
     char *sysroot, *nvml_library;
+    int32_t *pids;
+    uint32_t n_pids;
     struct live_slot slots[LIVE_SLOTS_MAX];
     uint32_t slots_n;
     struct live_entity *entities;

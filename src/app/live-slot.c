@@ -25,7 +25,9 @@ int live_slot_start(struct live *l, struct live_slot *s, struct err *err)
                                 .env = { .sysroot = l->sysroot,
                                          .nvml_library = l->nvml_library,
                                          .skip_gpus = s->hung_gpus,
-                                         .interval_us = l->interval_us } };
+                                         .interval_us = l->interval_us,
+                                         .pids = l->pids,
+                                         .n_pids = l->n_pids } };
     snprintf(name, sizeof(name), "wattgate: %s", s->ops->name);
     live_forget_ids(l, s);
     codec_reader_reset(s->reader);

@@ -82,11 +82,16 @@ static struct live *live_new(const struct live_options *o)
     l->deadline_us = o->deadline_us > 0 ? o->deadline_us : DEADLINE_US;
     l->sysroot = str_dup(str_from(o->sysroot ? o->sysroot : "/"));
     l->nvml_library = o->nvml_library ? str_dup(str_from(o->nvml_library)) : NULL;
+    l->pids = o->n_pids ? calloc(o->n_pids, sizeof(*l->pids)) : NULL;
+    l->n_pids = l->pids ? o->n_pids : 0;
+    if (l->pids)
+        memcpy(l->pids, o->pids, o->n_pids * sizeof(*l->pids));
     l->queue = record_queue_new();
     l->random = (uint64_t) clock_wall_us();
     (void) !getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK);
     l->random |= 1;
     if (!l->sysroot || (o->nvml_library && !l->nvml_library) || !l->queue ||
+        l->n_pids != o->n_pids ||
         pipe2(l->stop_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
         live_close(l);
         return NULL;
@@ -107,6 +112,7 @@ void live_close(struct live *l)
             close(l->stop_fds[i]);
     free(l->sysroot);
     free(l->nvml_library);
+    free(l->pids);
     free(l);
 }
 

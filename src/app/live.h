@@ -15,6 +15,8 @@ struct live_options {
     int64_t deadline_us; /* a worker silent for longer than this is stuck; 0: 3 s */
     const char *sysroot; /* NULL: "/" */
     const char *nvml_library; /* NULL: the loader's search */
+    const int32_t *pids;      /* processes to watch whether or not they hold a GPU; copied */
+    uint32_t n_pids;
     const char *const *only;  /* names of sources wanted, NULL-terminated; NULL: all */
 };
 

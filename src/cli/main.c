@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &cmd_doctor, &cmd_triage, &cmd_record, &cmd_calibrate, &cmd_sim,
+    &cmd_doctor, &cmd_triage, &cmd_record, &cmd_calibrate, &cmd_watch, &cmd_sim,
 };
 
 /* A command after whose first argument everything belongs to another program. */

@@ -32,6 +32,12 @@ struct watch *watch_new(const struct watch_rules *rules, const struct watch_job 
     return w;
 }
 
+void watch_set_levels(struct watch *w, uint32_t at, const struct watch_rank *about)
+{
+    if (at < w->n && w->ranks[at].held_mw < 0)
+        levels_start(w->rules, about, &w->ranks[at]);
+}
+
 void watch_free(struct watch *w)
 {
     if (!w)

@@ -116,6 +116,8 @@ struct watch;
 /* `rules` is borrowed; of `job` what is needed is copied. NULL when memory is out. */
 struct watch *watch_new(const struct watch_rules *rules, const struct watch_job *job);
 void watch_free(struct watch *w);
+/* What became known of a rank's board since; what was learned of it here is kept. */
+void watch_set_levels(struct watch *w, uint32_t at, const struct watch_rank *about);
 /* Takes the next second: true when verdict, kind or stage changed. A second with another number of
  * ranks than the job has, or earlier than the last, is ignored and counted. */
 bool watch_feed(struct watch *w, const struct job_second *s);

@@ -78,6 +78,8 @@ static int host_open(const struct source_env *env, struct source **ret, struct e
     *h = (struct host){ .source = { &host_source },
                         .root_fd = -1,
                         .period_us = MAX(env->interval_us, HOST_TICK_US),
+                        .asked = env->pids,
+                        .n_asked = env->n_pids,
                         .text = text };
     int r = rootdir_open(env->sysroot, &h->root_fd, err);
     if (r == 0 && faccessat(h->root_fd, "proc", R_OK | X_OK, 0) < 0)

@@ -63,6 +63,8 @@ struct host {
     struct host_proc *procs; /* by pid */
     size_t n_procs, cap_procs;
     size_t next_holder, next_other; /* where the rotations go on */
+    const int32_t *asked;           /* pids that are watched in any case; as of source_env */
+    uint32_t n_asked;
     size_t denied_told;
     bool first_scan_done;
     struct host_link links[HOST_LINKS];

@@ -81,6 +81,14 @@ static int add_proc(struct host *h, int32_t pid)
     return 0;
 }
 
+static bool is_asked(const struct host *h, int32_t pid)
+{
+    for (uint32_t i = 0; i < h->n_asked; i++)
+        if (h->asked[i] == pid)
+            return true;
+    return false;
+}
+
 static void identify(const struct host *h, struct host_proc *p)
 {
     char buf[2048];
@@ -91,6 +99,7 @@ static void identify(const struct host *h, struct host_proc *p)
     p->ppid = s.ppid;
     p->start_ticks = s.start_ticks;
     p->kernel = pid_stat_is_kernel(&s);
+    p->holder = is_asked(h, p->pid);
     str_copy(p->comm, sizeof(p->comm), s.comm);
 }
 
