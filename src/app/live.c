@@ -91,8 +91,7 @@ static struct live *live_new(const struct live_options *o)
     (void) !getrandom(&l->random, sizeof(l->random), GRND_NONBLOCK);
     l->random |= 1;
     if (!l->sysroot || (o->nvml_library && !l->nvml_library) || !l->queue ||
-        l->n_pids != o->n_pids ||
-        pipe2(l->stop_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+        l->n_pids != o->n_pids || pipe2(l->stop_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
         live_close(l);
         return NULL;
     }

@@ -17,7 +17,7 @@ struct live_options {
     const char *nvml_library; /* NULL: the loader's search */
     const int32_t *pids;      /* processes to watch whether or not they hold a GPU; copied */
     uint32_t n_pids;
-    const char *const *only;  /* names of sources wanted, NULL-terminated; NULL: all */
+    const char *const *only; /* names of sources wanted, NULL-terminated; NULL: all */
 };
 
 /* Starts the workers. -ENODEV with every source's reason when none finds anything to read. */

@@ -85,7 +85,8 @@ static int discover(const char *sysroot, const struct job_selector *which, int64
         return err_set(err, r,
                        "looking for the job took longer than %" PRId64 " ms: reading /proc hangs "
                        "(state %c%s%s)",
-                       deadline_us / US_PER_MS, look.state, look.wchan[0] ? " at " : "", look.wchan);
+                       deadline_us / US_PER_MS, look.state, look.wchan[0] ? " at " : "",
+                       look.wchan);
     if (r < 0)
         return err_sys(err, -r, "look for the job");
     return answer->code < 0 ? err_set(err, answer->code, "%s", answer->text) : 0;
@@ -95,11 +96,9 @@ static void describe_rank(const struct job_member *m, const char *host, struct w
 {
     struct str uuid;
     int32_t index = -1;
-    *ret = (struct watch_rank){ .rank = m->env.rank,
-                                .pid = m->pid,
-                                .bare_mw = -1,
-                                .held_mw = -1,
-                                .limit_mw = -1 };
+    *ret = (struct watch_rank){
+        .rank = m->env.rank, .pid = m->pid, .bare_mw = -1, .held_mw = -1, .limit_mw = -1
+    };
     str_copy(ret->host, sizeof(ret->host), str_from(host));
     bool told = job_env_device(&m->env, &index, &uuid);
     if (told && uuid.n)
@@ -193,8 +192,8 @@ void watched_explain(const struct watched *w, struct strbuf *out)
                     first->launcher, w->job.attempt, w->job.world,
                     first->master[0] ? first->master : "not told");
     for (uint32_t i = 0; i < f->n; i++)
-        strbuf_addf(out, "rank %-4" PRId32 " process %-8" PRId32 " %-16s GPU %s\n", w->ranks[i].rank,
-                    w->ranks[i].pid, f->ranks[i].command,
+        strbuf_addf(out, "rank %-4" PRId32 " process %-8" PRId32 " %-16s GPU %s\n",
+                    w->ranks[i].rank, w->ranks[i].pid, f->ranks[i].command,
                     w->ranks[i].device[0] ? w->ranks[i].device
                                           : "not told: the driver's process list decides");
     explain_missing(w, out);

@@ -126,8 +126,7 @@ static int open_run(struct run *run, struct err *err)
 {
     static const struct triage_sink nobody;
     struct intake_options intake = run->rq->intake;
-    const struct trace_writer_options options = { .output = OUTPUT_NATIVE,
-                                                  .start = WRITER_RESUME };
+    const struct trace_writer_options options = { .output = OUTPUT_NATIVE, .start = WRITER_RESUME };
     intake.pids = run->watched.pids;
     intake.n_pids = run->watched.job.n;
     int r = tables_load(run->rq->common->data, &run->tables, err);

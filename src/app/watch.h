@@ -17,8 +17,8 @@ struct watch_request {
     const char *record; /* also write the records to this trace, or NULL */
 };
 
-/* Exit status: 0 the job ended or was healthy when the watch ended · 1 a hang stands · 3 nothing that
- * decides can be read · 4 no such job, or the driver failed. */
+/* Exit status: 0 the job ended or was healthy when the watch ended · 1 a hang stands · 3 nothing
+ * that decides can be read · 4 no such job, or the driver failed. */
 int app_watch(const struct watch_request *rq);
 
 #endif

@@ -78,9 +78,10 @@ const struct command cmd_watch = {
         "\n"
         "Exit status: 0 the job ended or was healthy at the end, 1 a hang stands, 2 usage,\n"
         "3 nothing that decides can be read, 4 no such job, or the driver failed.",
-    .examples = "wattgate watch --pid 4242|the job that this torchrun started\n"
-                "wattgate watch --cmd train.py --explain|what is found of it, and what is not\n"
-                "wattgate watch --slurm-job $SLURM_JOB_ID --json|beside a Slurm job, for programs\n",
+    .examples =
+        "wattgate watch --pid 4242|the job that this torchrun started\n"
+        "wattgate watch --cmd train.py --explain|what is found of it, and what is not\n"
+        "wattgate watch --slurm-job $SLURM_JOB_ID --json|beside a Slurm job, for programs\n",
     .options = { rows, ARRAY_SIZE(rows) },
     .conf_size = sizeof(struct watch_conf),
     .run = run,

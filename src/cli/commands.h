@@ -5,7 +5,6 @@
 
 #include "base/opt.h"
 
-extern const struct command cmd_doctor, cmd_record, cmd_triage, cmd_calibrate, cmd_watch,
-    cmd_sim;
+extern const struct command cmd_doctor, cmd_record, cmd_triage, cmd_calibrate, cmd_watch, cmd_sim;
 
 #endif

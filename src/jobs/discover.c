@@ -136,7 +136,8 @@ static bool cgroup_is(const struct scan *s, const struct proc *p, const char *pa
 static int environment(const struct scan *s, const struct proc *p, struct job_env *ret)
 {
     struct str text;
-    int r = rootdir_read(s->root_fd, s->text, ENVIRON_BYTES, &text, NULL, "proc/%d/environ", p->pid);
+    int r =
+        rootdir_read(s->root_fd, s->text, ENVIRON_BYTES, &text, NULL, "proc/%d/environ", p->pid);
     if (r < 0)
         return r;
     job_env_read(text, ret);
@@ -146,7 +147,8 @@ static int environment(const struct scan *s, const struct proc *p, struct job_en
 static bool is_of_slurm(const struct scan *s, const struct proc *p, const char *job)
 {
     struct str rest, entry;
-    if (rootdir_read(s->root_fd, s->text, ENVIRON_BYTES, &rest, NULL, "proc/%d/environ", p->pid) < 0)
+    if (rootdir_read(s->root_fd, s->text, ENVIRON_BYTES, &rest, NULL, "proc/%d/environ", p->pid) <
+        0)
         return false;
     while (rest.n && str_split(&rest, '\0', &entry))
         if (str_starts(entry, "SLURM_JOB_ID=") && str_is(str_sub(entry, 13, entry.n), job))

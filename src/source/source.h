@@ -33,7 +33,7 @@ struct source_env {
     const char *nvml_library; /* NULL: libnvidia-ml.so.1 by the loader's search */
     struct gpu_set skip_gpus; /* do not touch these (a worker hung on them) */
     int64_t interval_us;      /* spacing of polls; slower metrics are read every so many */
-    const int32_t *pids;      /* processes that are watched whether or not they hold a GPU; borrowed */
+    const int32_t *pids; /* processes that are watched whether or not they hold a GPU; borrowed */
     uint32_t n_pids;
     /* Where to say, by worker_touch(), which GPU is about to be touched; NULL: nobody looks. */
     struct worker_pulse *pulse;

@@ -12,13 +12,14 @@ static const struct launcher {
     const char *name, *rank, *world, *local_rank, *restarts;
 } launchers[] = {
     { "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT" },
-    { "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", NULL },
+    { "mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+      NULL },
     { "mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL },
     { "srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_RESTART_COUNT" },
 };
 
-static const char *const names[] = { "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
-                                     "JOB_COMPLETION_INDEX" };
+static const char *const names[] = { "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID",
+                                     "LSB_JOBID", "JOB_COMPLETION_INDEX" };
 static const char *const device_lists[] = { "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
                                             "HIP_VISIBLE_DEVICES" };
 

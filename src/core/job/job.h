@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch is, as the environment of its processes tells: torchrun, srun, mpirun, DeepSpeed and
- * accelerate all say rank and world there. Pure: the text of /proc/PID/environ goes in. */
+/* What a launch is, as the environment of its processes tells: torchrun, srun, mpirun, DeepSpeed
+ * and accelerate all say rank and world there. Pure: the text of /proc/PID/environ goes in. */
 #ifndef WATTGATE_CORE_JOB_JOB_H
 #define WATTGATE_CORE_JOB_JOB_H
 
@@ -18,12 +18,12 @@ struct job_env {
     char devices[256];    /* CUDA_VISIBLE_DEVICES or its AMD kin */
 };
 
-/* `environ` is NAME=VALUE texts, each ended by a zero byte. Values without sense count as absent; of
- * several launchers the innermost wins: torchrun inside srun counts its own ranks. */
+/* `environ` is NAME=VALUE texts, each ended by a zero byte. Values without sense count as absent;
+ * of several launchers the innermost wins: torchrun inside srun counts its own ranks. */
 void job_env_read(struct str environ, struct job_env *ret);
 
-/* The device that the process uses: the entry of `devices` at its local rank; where the list has one
- * entry, that one. A number gives *ret_index, a UUID *ret_uuid (borrowed), else false. */
+/* The device that the process uses: the entry of `devices` at its local rank; where the list has
+ * one entry, that one. A number gives *ret_index, a UUID *ret_uuid (borrowed), else false. */
 bool job_env_device(const struct job_env *e, int32_t *ret_index, struct str *ret_uuid);
 
 #endif

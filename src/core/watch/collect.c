@@ -20,6 +20,8 @@ struct counter {
     int64_t per_s;       /* -1: not known */
 };
 
+static const struct counter unread = { -1, 0, -1 };
+
 enum { CPU, READ, WRITE, COUNTERS };
 
 struct thing { /* an entity of the stream */
@@ -33,7 +35,7 @@ struct thing { /* an entity of the stream */
 
 struct member { /* a rank */
     int32_t pid;
-    char device[64]; /* as it is asked for, then as the stream names it */
+    char device[64];       /* as it is asked for, then as the stream names it */
     uint32_t gpu, process; /* entities; NOBODY */
     struct rank_second now;
     struct counter link[2]; /* NVLink, sent and received */
@@ -68,7 +70,7 @@ struct collect *collect_new(const struct watch_job *job)
         struct member *m = &c->ranks[i];
         m->pid = job->ranks[i].pid;
         m->gpu = m->process = NOBODY;
-        m->link[0].last = m->link[1].last = -1;
+        m->link[0] = m->link[1] = unread;
         str_copy(m->device, sizeof(m->device), str_from(job->ranks[i].device));
         m->now = (struct rank_second){ .exit_code = 255, .launches = -1, .gpu = GPU_NONE };
     }
@@ -116,7 +118,7 @@ static int add_thing(struct collect *c, const struct entity *e)
     struct thing *t = &c->things[e->id];
     *t = (struct thing){ .kind = e->kind, .parent = e->parent, .rank = NOBODY, .index = e->index };
     for (int i = 0; i < COUNTERS; i++)
-        t->counters[i] = (struct counter){ -1, 0, -1 };
+        t->counters[i] = unread;
     return 0;
 }
 

@@ -55,11 +55,16 @@ static void devices(void)
         int32_t local_rank, index;
         const char *uuid; /* NULL: nothing is told */
     } rows[] = {
-        { "0,1,2,3", 2, 2, "" },          { "4,5", 0, 4, "" },
-        { "3", 0, 3, "" },                { "3", 7, 3, "" }, /* one each */
-        { "0, 6", 1, 6, "" },             { "GPU-aaaa,GPU-bbbb", 1, -1, "GPU-bbbb" },
-        { "0,1", -1, -1, NULL },          { "0,1", 5, -1, NULL },
-        { "", 0, -1, NULL },              { "-1", 0, -1, NULL },
+        { "0,1,2,3", 2, 2, "" },
+        { "4,5", 0, 4, "" },
+        { "3", 0, 3, "" },
+        { "3", 7, 3, "" }, /* one each */
+        { "0, 6", 1, 6, "" },
+        { "GPU-aaaa,GPU-bbbb", 1, -1, "GPU-bbbb" },
+        { "0,1", -1, -1, NULL },
+        { "0,1", 5, -1, NULL },
+        { "", 0, -1, NULL },
+        { "-1", 0, -1, NULL },
         { "MIG-1234-5678", 0, -1, "MIG-1234-5678" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
