@@ -121,6 +121,10 @@ help-check: build ## --help, man page and completion say the same
 data-check: build ## every value in data/ says where it comes from
 	@tools/check-data $(BUILD)
 
+.PHONY: schema-check
+schema-check: deps-all build ## that what is printed as JSON is what data/schema promises
+	@tools/check-schema $(BUILD)
+
 .PHONY: size
 size: ## functions above 60 lines, files above 600
 	@tools/check-size
