@@ -70,6 +70,8 @@ static int take(struct run *run, const struct record *r, struct err *err)
     int result = triage_feed(run->triage, r, err);
     if (result == 0 && run->writer)
         result = trace_writer_add(run->writer, r, err);
+    if (result == 0 && run->writer && r->kind == RECORD_HEADER)
+        result = watched_record(&run->watched, r->mono_us, run->writer, err);
     if (result == 0)
         result = collect_take(run->collect, r, err);
     if (r->kind == RECORD_HEADER)
@@ -109,7 +111,9 @@ static int stand_beside(struct run *run, struct err *err)
 static int find_job(struct run *run, struct err *err)
 {
     const struct watch_request *rq = run->rq;
-    int r = watched_find(rq->intake.sysroot, &rq->job, rq->intake.deadline_us, &run->watched, err);
+    int r = rq->intake.path ? watched_recall(rq->intake.path, &run->watched, err)
+                            : watched_find(rq->intake.sysroot, &rq->job, rq->intake.deadline_us,
+                                           &run->watched, err);
     if (r < 0)
         return r;
     if (rq->explain && rq->common->json)
@@ -126,7 +130,9 @@ static int open_run(struct run *run, struct err *err)
 {
     static const struct triage_sink nobody;
     struct intake_options intake = run->rq->intake;
-    const struct trace_writer_options options = { .output = OUTPUT_NATIVE, .start = WRITER_RESUME };
+    const struct trace_writer_options options = { .output = OUTPUT_NATIVE,
+                                                  .start = WRITER_RESUME,
+                                                  .input = run->rq->intake.path };
     intake.pids = run->watched.pids;
     intake.n_pids = run->watched.job.n;
     int r = tables_load(run->rq->common->data, &run->tables, err);

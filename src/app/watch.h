@@ -10,11 +10,11 @@
 
 struct watch_request {
     const struct opt_common *common;
-    struct intake_options intake;
-    struct job_selector job;
-    bool explain;       /* print what was found, and end */
-    int64_t for_us;     /* 0: until the job ends or an interrupt */
-    const char *record; /* also write the records to this trace, or NULL */
+    struct intake_options intake; /* a path: a trace that the watch recorded, replayed */
+    struct job_selector job;      /* else */
+    bool explain;                 /* print what was found, and end */
+    int64_t for_us;               /* 0: until the job ends or an interrupt */
+    const char *record;           /* also write the records to this trace, or NULL */
 };
 
 /* Exit status: 0 the job ended or was healthy when the watch ended · 1 a hang stands · 3 nothing

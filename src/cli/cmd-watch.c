@@ -10,7 +10,7 @@ struct watch_conf {
     bool explain;
     uint32_t pid;
     int64_t for_us, interval_us, deadline_us;
-    const char *cmd, *slurm, *cgroup, *record, *sysroot, *nvml;
+    const char *cmd, *slurm, *cgroup, *from, *record, *sysroot, *nvml;
 };
 
 static const struct opt rows[] = {
@@ -22,6 +22,8 @@ static const struct opt rows[] = {
         "the job is what this Slurm job runs on this node"),
     OPT(struct watch_conf, cgroup, "cgroup", 0, OPT_STRING, NULL, "PATH",
         "the job is what is in the control group whose path ends so"),
+    OPT(struct watch_conf, from, "from", 0, OPT_STRING, NULL, "TRACE",
+        "the job of a trace that watch --record kept: the same verdicts again"),
     OPT(struct watch_conf, explain, "explain", 'x', OPT_FLAG, NULL, NULL,
         "print what was found of the job, what was not, and end"),
     OPT(struct watch_conf, for_us, "for", 0, OPT_DURATION, "0s", "TIME",
@@ -42,15 +44,18 @@ static int run(const void *conf, char **args, size_t n)
 {
     const struct watch_conf *c = conf;
     if (n)
-        return usage_refuse("watch", "'%s' is too much; say --pid, --cmd, --slurm-job or --cgroup",
+        return usage_refuse("watch",
+                            "'%s' is too much; say --pid, --cmd, --slurm-job, --cgroup or --from",
                             args[0]);
-    if (!!c->pid + !!c->cmd + !!c->slurm + !!c->cgroup != 1)
-        return usage_refuse("watch", "say which job: one of --pid, --cmd, --slurm-job, --cgroup");
+    if (!!c->pid + !!c->cmd + !!c->slurm + !!c->cgroup + !!c->from != 1)
+        return usage_refuse("watch",
+                            "say which job: one of --pid, --cmd, --slurm-job, --cgroup, --from");
     if (c->pid > INT32_MAX || (c->cmd && !*c->cmd) || (c->cgroup && !*c->cgroup))
         return usage_refuse("watch", "that can be no job");
     struct watch_request rq = {
         .common = &c->common,
-        .intake = { .interval_us = c->interval_us,
+        .intake = { .path = c->from,
+                    .interval_us = c->interval_us,
                     .deadline_us = c->deadline_us,
                     .sysroot = c->sysroot,
                     .nvml_library = c->nvml },

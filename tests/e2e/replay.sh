@@ -21,4 +21,12 @@ for trace in "$WATTGATE_SOURCE"/tests/replay/*.wgt.zst; do
     run "$WATTGATE" triage --json --calibration "$tmp/none.json" "$tmp/$name.wgt"
     is "$(verdicts | cmp "$tmp/first" - 2>&1)" "" "$name gives it after it was written again"
 done
+
+for trace in "$WATTGATE_SOURCE"/tests/replay/watch/*.wgt.zst; do
+    name=$(basename "$trace" .wgt.zst)
+    want=$WATTGATE_SOURCE/tests/replay/watch/$name.jsonl
+    run "$WATTGATE" watch --json --from "$trace"
+    [ -z "${WATTGATE_BLESS:-}" ] || cp "$out" "$want"
+    same "$out" "$want" "the watch of $name gives the verdicts that were agreed on"
+done
 finish

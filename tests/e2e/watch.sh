@@ -82,6 +82,13 @@ is "$(last '.culprits[0].pid')" "$rank2" "with its process"
 ok "$(first_alert '(.decided_us - .since_us) / 1e6 <= 30 and .gpu_hours.lost_so_far > 0' | grep -q true; echo $?)" \
     "within 30 s ($(first_alert '(.decided_us - .since_us) / 1e6') s), with the GPU-hours"
 is "$(jq -s '[.[] | select(.stage == "alert")] | length' "$out")" 1 "once"
+cp "$out" "$tmp/held.live"
+run "$WATTGATE" watch --json --from "$tmp/held.wgt"
+is "$status" 1 "a recorded watch is replayed"
+same "$out" "$tmp/held.live" "and gives the same verdicts, byte for byte"
+run "$WATTGATE" watch --from "$WATTGATE_SOURCE/tests/replay/hang.wgt.zst"
+is "$status" 4 "a trace without a job"
+like "$err" "holds no job" "is told"
 run "$WATTGATE" triage --quiet --json "$tmp/held.wgt"
 ok "$(jq -s 'length > 3' "$out" | grep -q true; echo $?)" "the telemetry was kept"
 end_job
