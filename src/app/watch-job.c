@@ -140,8 +140,11 @@ int watched_find(const char *sysroot, const struct job_selector *which, int64_t 
     AUTO(watched) struct watched w = { 0 };
     struct answer *answer = calloc(1, sizeof(*answer));
     w.found = calloc(1, sizeof(*w.found));
-    int r = answer && w.found ? discover(sysroot, which, deadline_us, answer, err)
-                              : err_sys(err, ENOMEM, "watch");
+    if (!answer || !w.found) {
+        free(answer);
+        return err_sys(err, ENOMEM, "watch");
+    }
+    int r = discover(sysroot, which, deadline_us, answer, err);
     if (r == 0) {
         *w.found = answer->found;
         r = describe(&w, err);

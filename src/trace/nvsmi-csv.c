@@ -94,7 +94,7 @@ static bool is_header(struct str line)
 /* Two columns that mean the same: which of two readings is right cannot be told. */
 static bool is_repeated(const struct csv *c, const struct field *f)
 {
-    for (size_t i = 0; f && i + 1 < c->n; i++)
+    for (size_t i = 0; i + 1 < c->n; i++)
         if (c->columns[i].field == f)
             return true;
     return false;
@@ -111,7 +111,7 @@ static void take_header(struct csv *c, struct str line, uint64_t number)
         *col = (struct column){ .field = field_find(cell, &unit) };
         if (col->field)
             str_copy(col->unit, sizeof(col->unit), unit);
-        if (!is_repeated(c, col->field))
+        if (!col->field || !is_repeated(c, col->field))
             continue;
         trace_dropped(&c->feed.trace,
                       "line %" PRIu64 ", column %zu: %s is there already; only the first is read",

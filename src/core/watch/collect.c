@@ -288,7 +288,9 @@ static void take_host(struct thing *t, const struct sample *s, int64_t at_us)
     for (int i = 0; i < COUNTERS; i++)
         if (sample_get(s, counters[i], &value))
             count(&t->counters[i], value, at_us);
-    t->state = sample_get(s, METRIC_PROC_STATE, &value) ? (char) value : '\0';
+    t->state = '\0';
+    if (sample_get(s, METRIC_PROC_STATE, &value))
+        t->state = (char) value;
     t->seen_us = at_us;
 }
 

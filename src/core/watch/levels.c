@@ -69,7 +69,7 @@ static void learn_moving(const struct rank_second *s, struct rank_state *r)
 
 void levels_learn(const struct watch_rules *k, const struct rank_second *s, struct rank_state *r)
 {
-    if (!(s->known & WATCH_POWER) || r->held_mw < 0)
+    if (!look_watts(s) || r->held_mw < 0)
         return;
     bool bytes = s->known & (WATCH_MEM | WATCH_LINK);
     if ((r->flags & RANK_MOVES) && bytes)

@@ -10,6 +10,13 @@ static bool has(const struct rank_second *s, uint32_t signal)
     return (s->known & signal) == signal;
 }
 
+#define POWER_MOST_MW 100000000 /* 100 kW: no board */
+
+bool look_watts(const struct rank_second *s)
+{
+    return has(s, WATCH_POWER) && s->power_mw >= 0 && s->power_mw <= POWER_MOST_MW;
+}
+
 static bool at_least_bps(uint32_t kib, int64_t bps)
 {
     return (int64_t) kib * 1024 >= bps;
@@ -21,7 +28,7 @@ static uint16_t gpu_flags(const struct watch_rules *k, const struct rank_second 
                           const struct rank_state *r)
 {
     bool mem = has(s, WATCH_MEM), link = has(s, WATCH_LINK);
-    bool watts = has(s, WATCH_POWER) && r->low_mw >= 0;
+    bool watts = look_watts(s) && r->low_mw >= 0;
     if ((mem && s->mem_permille > k->quiet_mem_permille) ||
         (link && at_least_bps(s->link_kib, k->quiet_link_bps)) ||
         (watts && s->power_mw > r->low_mw))

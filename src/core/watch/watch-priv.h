@@ -77,6 +77,8 @@ void levels_start(const struct watch_rules *k, const struct watch_rank *about,
 void levels_learn(const struct watch_rules *k, const struct rank_second *s, struct rank_state *r);
 
 /* look.c */
+/* True when the second holds watts that a board can draw. */
+bool look_watts(const struct rank_second *s);
 void look_rank(const struct watch_rules *k, const struct rank_second *s, int64_t now_us,
                int64_t dt_us, struct rank_state *r);
 struct glance look_job(const struct rank_state *ranks, uint32_t n);
