@@ -116,7 +116,7 @@ is "$(cat "$tmp/r.wgt")" foreign "a file that somebody put there is left alone"
 
 printf 'gpus 3\nboard h100\nprocess gpus=all pid=launcher\nphase work for=10m\nfault block gpus=0 from=0s\n' \
     >"$tmp/block.sim"
-run "$WATTGATE" sim -s "$tmp/block.sim" -x x1 -- "$WATTGATE" triage --json --deadline 300ms --for 3s
+run "$WATTGATE" sim -s "$tmp/block.sim" -x x1 -- "$WATTGATE" triage --json --deadline 1s --for 3s
 is "$(jq -r 'select(.schema == "wattgate.triage/1").devices[] | select(.index != 0).state' "$out" |
     sort -u)" compute "GPU 0 hangs from the start: the others are seen"
 is "$(jq -r 'select(.finding == "worker_stuck") | .index' "$out" | tr '\n' ' ')" "null 0 " \
